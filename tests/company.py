@@ -278,6 +278,29 @@ def new_operation(tx: Transaction) -> UUID:
     return made
 
 
+CANARY = (
+    "jsonb_build_object('first', 1, 'growth', 2, 'failed_share', 0.2, 'wait_s', 60, 'rate_per_minute', 0,"
+    " 'policy_version', 1, 'actor', recoup.acting_kind(), 'authority', 'recoup_operator')"
+)
+
+
+def new_canary(tx: Transaction) -> UUID:
+    """A bulk operation in its first step, with one item in it and one beyond."""
+    with acting(tx, Authority.OPERATOR):
+        row = tx.execute(
+            "with o as (insert into recoup.operation (subject, verb, arguments, filter, items, digest, requested_at,"
+            " requested_by, canary, step, step_start, step_end, next_at) select 'recoup.error', 'unpark', '{}', '{}',"
+            f" 2, sha256(''), recoup.now(), recoup.acting_id(), {CANARY}, 1, 0, 1, recoup.now()"
+            " returning operation_id),"
+            " i as (insert into recoup.operation_item (operation_id, place, unit)"
+            " select o.operation_id, n, 'x.y/' || n from o, generate_series(1, 2) n)"
+            " select operation_id from o"
+        ).fetchone()
+    assert row is not None
+    made: UUID = row[0]
+    return made
+
+
 def new_operation_item(tx: Transaction) -> int:
     """An item of an operation, by its place, which no other item has."""
     place = uuid.uuid4().int % 2**31

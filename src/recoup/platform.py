@@ -8,6 +8,8 @@ from recoup.ledger.policy import SealPolicy
 from recoup.operations import invariants as of_operations
 from recoup.operations.finding import FINDER
 from recoup.operations.lifecycle import OPERATION, OPERATION_ITEM
+from recoup.operations.policy import OperationPolicy
+from recoup.operations.steps import resume
 from recoup.pauses.lifecycle import PAUSE, PAUSE_LOG
 from recoup.pauses.scopes import GLOBAL, Pausable
 from recoup.pauses.scopes import OPERATION as AN_OPERATION
@@ -43,12 +45,13 @@ PLATFORM = Domain(
         *routines("recoup.lifecycles", "declarations"),
         *routines("recoup.policy", "policy"),
         *routines("recoup.pauses", "pauses"),
+        *routines("recoup.operations", "operations"),
         *routines("recoup.worker", "worker"),
         *routines("recoup.work", "queue", "outcomes"),
         *routines("recoup.ledger", "seals"),
         *routines("recoup.schema", "comments"),
     ),
-    policy=(WorkerPolicy, SealPolicy),
+    policy=(WorkerPolicy, SealPolicy, OperationPolicy),
     duties=DUTIES,
     invariants=(*of_logs.INVARIANTS, *of_operations.INVARIANTS),
     pausable=(
@@ -57,6 +60,7 @@ PLATFORM = Domain(
             scope=AN_OPERATION,
             description="one bulk operation",
             names="select operation_id::text from recoup.operation where status = 'OPEN'",
+            resume=resume,
         ),
     ),
     refusals=refusals.PLATFORM,
@@ -64,8 +68,8 @@ PLATFORM = Domain(
     commands=(
         Command(
             name="operations",
-            path="recoup.cli.operations:list_operations",
-            help="List bulk operations: their progress, and what was refused.",
+            path="recoup.cli.operations:app",
+            help="List bulk operations, show one with its steps, cancel one.",
         ),
     ),
 )

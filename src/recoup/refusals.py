@@ -65,6 +65,10 @@ PLATFORM = {
     "RC070": ("replicated_write", "rows of logical replication would bypass guards and recorders"),
     "RC071": ("subscription_reserved", "a subscription named like an authority belongs to that authority"),
     "RC072": ("policy_unchecked", "a policy is validated as a whole before it becomes active"),
+    "RC073": (
+        "operation_steps",
+        "an operation with a canary goes step by step, under the name of the actor who began it",
+    ),
     "RC043": ("subscription_of_another", "only the authority and login that created a subscription move it"),
 }
 declare(

@@ -19,7 +19,7 @@ from recoup.errors.recording import NewError, Recorded, record
 from recoup.errors.subject import SUBJECT
 from recoup.errors.verbs import Verb
 from recoup.lifecycles.declaration import Authority
-from recoup.operations import begin, carry_on
+from recoup.operations import begin, carry_on, steps
 from recoup.operations.verbs import Act
 
 DOL, TARGET, PEOPLE = "outreach.dol_errors", "outreach.company_target_errors", "people.people_errors"
@@ -70,6 +70,7 @@ class ErrorCast:
     replaced: int  # archived as SUPERSEDED
     dropped: int  # of a month that is no more
     operation: UUID
+    canary: UUID  # stopped in its first step
 
 
 @dataclass(frozen=True)
@@ -284,7 +285,7 @@ def _present(hubs: Hubs, **past: int) -> ErrorCast:
     inheriting = hubs.error(DOL, of=entity)
     waiting = hubs.error(DOL, "slow", of=entity)
     hubs.fail(waiting, DOL)
-    operation = _operation(hubs)
+    operation, canary = _operation(hubs), _canary(hubs)
     leased = hubs.claim(hubs.error(PEOPLE), PEOPLE).error_id
     fresh = hubs.error(DOL)
     return ErrorCast(
@@ -292,7 +293,8 @@ def _present(hubs: Hubs, **past: int) -> ErrorCast:
         critical=critical, escalated=escalated, unparked=unparked, ignored=ignored, low=low, high=high, spent=spent,
         withheld=withheld, asked=asked, for_ever=for_ever, resolved=resolved, cleared=running.error_id,
         superseded=superseded,
-        superseding=superseding.error_id, inheriting=inheriting, operation=operation, **past,
+        superseding=superseding.error_id, inheriting=inheriting, operation=operation, canary=canary,
+        **past,
     )  # fmt: skip
 
 
@@ -309,3 +311,26 @@ def _operation(hubs: Hubs) -> UUID:
     with hubs.db.transaction(Authority.OPERATOR) as tx:
         begin(tx, SUBJECT, Act(verb=Verb.REVIEW), Filter(entities=(entity,)))  # not carried out yet
     return operation
+
+
+def _canary(hubs: Hubs) -> UUID:
+    """Many in steps: one that stopped, and one that a person cancelled."""
+    entity, act = uuid.uuid4(), Act(verb=Verb.UNPARK, given={"reason": "some of these"})
+    for number in range(4):
+        hubs.error(DOL, "some of these", want=Want.PARK, of=entity, code=f"E{number}")
+    begun = []
+    for _ in range(2):
+        with hubs.db.transaction(Authority.OPERATOR) as tx:
+            begun.append(begin(tx, SUBJECT, act, Filter(entities=(entity,)), canary=2, rate=1000))
+    stopped, cancelled = begun
+    with hubs.db.transaction(Authority.OPERATOR) as tx:
+        steps.cancel(tx, cancelled, reason="one is enough")
+    for _ in range(2):
+        hubs.advance(timedelta(seconds=1))
+        carry_on(hubs.db, SUBJECT, stopped)
+    with hubs.db.transaction(Authority.OPERATOR) as tx:
+        units = tx.execute("select unit from recoup.operation_item where operation_id = %s order by place", (stopped,))
+        keys = [ErrorKey(DOL, int(unit.rpartition("/")[2])) for (unit,) in units.fetchall()]
+        parking.park(tx, keys[:2], reason="not yet")
+    carry_on(hubs.db, SUBJECT, stopped)
+    return stopped

@@ -37,6 +37,7 @@ NOT_COVERED = {
     "cl.gate_zero_recovery.recovery_id": "nothing refers to it; all else of a recovery follows from the AIR log",
     "recoup.error_archive_month.dropped_at": "the control log says when; nothing is decided by it",
     "recoup.incarnation.began_at": "numbers and identities of clusters are compared, with every seal",
+    "recoup.operation.next_at": "a turn at a rate, which each batch moves on; what went is in the events",
     "recoup.operation_item.refusal": "words for people; what was done is in the events of the row that it names",
     "recoup.operation_item.ended_at": "the same",
     "recovery.candidate.lease_until": "while it is executed, its lease has it too; later nothing is decided by it",

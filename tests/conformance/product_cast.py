@@ -9,6 +9,7 @@ from datetime import timedelta
 from psycopg.sql import SQL, Identifier
 
 from company import (
+    CANARY,
     ERRORS,
     UNPARKED_ERRORS,
     acting,
@@ -23,6 +24,7 @@ from company import (
     intake_in,
     minted,
     new_archive_month,
+    new_canary,
     new_error,
     new_intake,
     new_operation,
@@ -105,13 +107,20 @@ def month_in(tx: Transaction, status: str) -> str:
     return month
 
 
+OPERATION_COLUMNS = "subject, verb, arguments, filter, items, digest, requested_at, requested_by"
+OPERATION_VALUES = "'recoup.error', 'park', '{}', '{}', 1, sha256(''), recoup.now(), recoup.acting_id()"
+OPERATION_MOVES = {
+    status: f"status = '{status}', done_at = {'recoup.now()' if status in ('DONE', 'CANCELLED') else 'null'}"
+    for status in OPERATION.statuses
+}
+
+
 def operation_in(tx: Transaction, status: str) -> uuid.UUID:
-    operation = new_operation(tx)
-    if status == "DONE":
+    operation = new_canary(tx)
+    if status != "OPEN":
         with acting(tx, Authority.OPERATOR):
             tx.execute(
-                "update recoup.operation set status = 'DONE', done_at = recoup.now() where operation_id = %s",
-                (operation,),
+                f"update recoup.operation set {OPERATION_MOVES[status]} where operation_id = %s".encode(), (operation,)
             )
     return operation
 
@@ -489,11 +498,17 @@ ROLES: tuple[Role, ...] = (
     Role(
         OPERATION,
         {
-            status: "(subject, verb, arguments, filter, items, digest, requested_at, requested_by" + columns + ")"
-            f" values ('recoup.error', 'park', '{{}}', '{{}}', 1, sha256(''), recoup.now(), 'x'{values})"
-            for status, columns, values in (("OPEN", "", ""), ("DONE", ", status, done_at", ", 'DONE', recoup.now()"))
+            "OPEN": f"({OPERATION_COLUMNS}) values ({OPERATION_VALUES})",
+            "DONE": f"({OPERATION_COLUMNS}, status, done_at) values ({OPERATION_VALUES}, 'DONE', recoup.now())",
+            "CANCELLED": f"({OPERATION_COLUMNS}, status, done_at)"
+            f" values ({OPERATION_VALUES}, 'CANCELLED', recoup.now())",
+        }
+        | {
+            status: f"({OPERATION_COLUMNS}, status, canary, step, step_start, step_end, next_at)"
+            f" values ({OPERATION_VALUES}, '{status}', {CANARY}, 1, 0, 1, recoup.now())"
+            for status in ("PAUSED", "STOPPED")
         },
-        {"OPEN": "status = 'OPEN', done_at = null", "DONE": "status = 'DONE', done_at = recoup.now()"},
+        OPERATION_MOVES,
         row_in=operation_in,
     ),
     Role(

@@ -23,7 +23,7 @@ from recoup.errors.recording import NewError, record
 from recoup.errors.retrying import Succeeded
 from recoup.gate import verifying
 from recoup.lifecycles.declaration import Authority
-from recoup.operations import many
+from recoup.operations import batches, many
 from recoup.recovery import evaluation, execution
 from recoup.recovery.executing import Claimed, Executor, Subject
 from recoup.settings import Settings
@@ -109,7 +109,7 @@ def found(path: str) -> Any:
 def carry_on(db: Database, subject: str, operation: str) -> Callable[[], object]:
     """An operation over many, in small batches."""
     connected(db)
-    many.BATCH = SMALL
+    batches.BATCH = SMALL
     return lambda: many.carry_on(db, found(subject), UUID(operation))
 
 

@@ -35,6 +35,7 @@ from recoup.errors import archive, parking
 from recoup.errors.listing import Filter
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError
+from recoup.errors.retrying import Succeeded
 from recoup.errors.subject import SUBJECT
 from recoup.errors.verbs import Verb
 from recoup.lifecycles.declaration import Authority
@@ -364,6 +365,50 @@ def test_killed_at_every_statement_of_an_operation(ground: HubGround) -> None:
 
     left = ground.struck_everywhere("carry on", prepare, lambda: carried_on(hub, operation[0], 5))
     assert [stage for stage, _ in groupby(left)] == [("OPEN", 0), ("OPEN", 2), ("OPEN", 4), ("OPEN", 5), ("DONE", 5)]
+
+
+def unparked(hub: Hub, operation: UUID) -> list[int]:
+    return [
+        row[0]
+        for row in hub.rows(
+            "select count(*) from recoup.operation_item i"
+            " join recoup.error_event e on e.error_table || '/' || e.error_id = i.unit"
+            " where i.operation_id = %s and e.event_type = 'UNPARKED' group by error_id",
+            operation,
+        )
+    ]
+
+
+def test_killed_at_every_statement_of_a_step(ground: HubGround) -> None:
+    """Its first step is begun; the next one is decided on and begun. No item goes twice, and no step is left out."""
+    hub, operation = ground.hub, list[UUID]()
+
+    def begun() -> tuple[str, ...]:
+        code = str(uuid.uuid4())
+        hub.record_all(NewError(table=DOL, message=STRUCTURAL, outreach_id=one, code=code) for one in entities(12))
+        with hub.db.transaction(Authority.OPERATOR) as tx:
+            operation[:] = [begin(tx, SUBJECT, Act(verb=Verb.UNPARK), Filter(codes=(code,)), canary=3)]
+        return ("recoup.errors.subject:SUBJECT", str(operation[0]))
+
+    def watched() -> tuple[str, ...]:
+        given = begun()
+        carry_on(hub.db, SUBJECT, operation[0])
+        hub.finish([Succeeded(error_table=one.error_table, error_id=one.error_id, token=one.token)
+                    for one in hub.claim()])  # fmt: skip
+        return given
+
+    def left(upto: int) -> tuple[int | None, int]:
+        with hub.db.transaction(Authority.READER) as tx:
+            found = find(tx, operation[0])
+        assert unparked(hub, operation[0]) == [1] * found.done
+        carry_on(hub.db, SUBJECT, operation[0])
+        assert unparked(hub, operation[0]) == [1] * upto
+        return found.step, found.done
+
+    first = ground.struck_everywhere("carry on", begun, lambda: left(3))
+    assert [stage for stage, _ in groupby(first)] == [(1, 0), (1, 2), (1, 3)]
+    second = ground.struck_everywhere("carry on", watched, lambda: left(9))
+    assert [stage for stage, _ in groupby(second)] == [(1, 3), (2, 3), (2, 5), (2, 7), (2, 9)]
 
 
 def test_an_operation_killed_at_any_moment(

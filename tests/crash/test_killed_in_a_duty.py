@@ -30,10 +30,13 @@ from recoup import deliveries, gate
 from recoup.database import embedded
 from recoup.database.connection import Database, connect
 from recoup.deliveries import delivering
+from recoup.errors.listing import Filter
 from recoup.errors.recording import NewError
+from recoup.errors.subject import SUBJECT
 from recoup.errors.vocabulary import Want
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
+from recoup.operations import Act, begin
 from recoup.recovery import evaluation, people, scopes
 from recoup.recovery.executing import Executor
 from recoup.recovery.matches import NewFailure, ingest
@@ -235,6 +238,14 @@ def untold_outcomes(desk: Desk, world: World) -> int:
     return UNITS
 
 
+def canary(desk: Desk, world: World) -> int:
+    hub = recorded(desk, OPERATIONAL, want=Want.PARK)
+    hub.record(OPERATIONAL, want=Want.PARK)
+    with desk.db.transaction(Authority.OPERATOR) as tx:
+        begin(tx, SUBJECT, Act(verb="unpark"), Filter(tables=(DOL,)), canary=UNITS)
+    return UNITS
+
+
 PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "verify": waiting_companies,
     "gate-retry": due_retries,
@@ -245,6 +256,7 @@ PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "error-lapse": lapsed_retries,
     "retry-window": missed_windows,
     "error-archive": expired_errors,
+    "error-canary": canary,
     "archive-retention": old_month,
     "deliver": due_deliveries,
     "delivery-expiry": lapsed_deliveries,
@@ -258,8 +270,9 @@ PREPARED: dict[str, Callable[[Desk, World], int]] = {
 # Killed at random, and at every statement, in test_killed_recovery.py and test_killed_recovery_everywhere.py.
 ELSEWHERE = {
     "match-subjects", "recovery-wake", "recovery-evaluate", "evaluation-expiry", "recovery-execute", "candidate-expiry",
+    "recovery-canary",  # as error-canary: the same function, for another subject
 }  # fmt: skip
-ERRORS = ("error-retry", "error-lapse", "retry-window", "error-archive", "archive-retention")
+ERRORS = ("error-retry", "error-lapse", "retry-window", "error-archive", "archive-retention", "error-canary")
 # These stop the survivor until the victim is at it: one sealer and one mint at a time, and claims take what they find.
 ALONE = ("verify", "gate-retry", "mint", "recovery-learn", "seal", "deliver", "delivery-expiry", *ERRORS)
 # A flow leaves open what it was looking at. The histories of what the survivor saw first, and of what the victim held.
@@ -420,6 +433,8 @@ def check(desk: Desk, duty: str, done: int, units: int) -> None:
         case "retry-window":
             assert (error_words(desk), done) == ({"RW": UNITS}, units)
             assert desk.rows("select distinct status from recoup.error") == [("PARKED",)]
+        case "error-canary":
+            assert (error_words(desk), done) == ({"RU": UNITS, "R": 1}, units)
         case "error-archive":
             assert (error_words(desk), done) == ({"RA": UNITS}, units)
             assert archived(desk) == UNITS

@@ -18,7 +18,7 @@ from recoup.errors.subject import SUBJECT
 from recoup.errors.verbs import Verb
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import Act, Operation, many
-from recoup.operations.many import BATCH
+from recoup.operations.batches import BATCH, Q
 from recoup.refusals import InputRefused, LawRefused
 
 ADA = Actor("human", "ada")
@@ -158,7 +158,7 @@ def test_a_batch_that_is_rolled_back_leaves_errors_and_items_as_they_were(hub: H
     asked, errors = some(hub, 3)
     operation = begin(hub, asked)
     with pytest.raises(Killed), hub.db.transaction(Authority.OPERATOR) as tx:
-        rows = tx.execute(many.Q["take"], {"operation": operation, "limit": 2}).fetchall()
+        rows = tx.execute(Q["take"], {"operation": operation, "limit": 2}).fetchall()
         parking.resolve(tx, [ErrorKey(unit.split("/")[0], int(unit.split("/")[1])) for _, unit in rows])
         raise Killed
     assert find(hub, operation).pending == 3
@@ -192,7 +192,7 @@ def test_what_somebody_else_is_at_is_left_to_them(hub: Hub) -> None:
     asked, _ = some(hub, 4)
     operation = begin(hub, asked)
     with hub.db.transaction(Authority.OPERATOR) as tx:
-        assert len(tx.execute(many.Q["take"], {"operation": operation, "limit": 3}).fetchall()) == 3
+        assert len(tx.execute(Q["take"], {"operation": operation, "limit": 3}).fetchall()) == 3
         meanwhile = carry_on(hub, operation)
         assert (meanwhile.status, meanwhile.done, meanwhile.pending) == ("OPEN", 1, 3)
     assert carry_on(hub, operation).status == "DONE"

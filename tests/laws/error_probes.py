@@ -6,6 +6,7 @@ import uuid
 from datetime import timedelta
 
 from company import (
+    CANARY,
     ERRORS,
     MASTER_LOG,
     UNPARKED_ERRORS,
@@ -16,6 +17,7 @@ from company import (
     error_in,
     failed_retry,
     new_archive_month,
+    new_canary,
     new_error,
     new_operation,
     room_in_archive,
@@ -576,6 +578,10 @@ check(EVENT, "error_event_actor_check", "An actor is of a known kind.", actor="'
 
 OPERATION = "recoup.operation"
 DONE = {"status": "'DONE'", "done_at": NOW}
+STEPPED = {
+    "items": "2", "canary": CANARY, "step": "1", "step_start": "0", "step_end": "1", "next_at": NOW,
+    "requested_by": "recoup.acting_id()",
+}  # fmt: skip
 
 key(OPERATION, "operation_pkey", "An id is one operation's.", "operation_id")
 check(OPERATION, "operation_verb_check", "A verb is a word.", verb="'For get'")
@@ -585,6 +591,32 @@ check(OPERATION, "operation_requested_at_check", "Times are times.", requested_a
 check(OPERATION, "operation_done_at_check", "Times are times.", **DONE | {"done_at": INFINITE})
 check(OPERATION, "operation_check", "What is done was so at a time.", status="'DONE'")
 check(OPERATION, "operation_check", "What is not was not.", done_at=NOW)
+check(OPERATION, "operation_next_at_check", "Times are times.", **STEPPED | {"next_at": INFINITE})
+check(OPERATION, "operation_watch_until_check", "Times are times.", **STEPPED | {"watch_until": INFINITE})
+check(OPERATION, "operation_steps", "What goes in steps is in one.", **STEPPED | {"step": "null"})
+check(OPERATION, "operation_steps", "Steps are counted from one.", **STEPPED | {"step": "0"})
+check(OPERATION, "operation_steps", "A step has items.", **STEPPED | {"step_end": "0"})
+check(OPERATION, "operation_steps", "These are the operation's.", **STEPPED | {"step_end": "3"})
+check(OPERATION, "operation_steps", "What does not go in steps has none.", step="1")
+check(OPERATION, "operation_steps", "Nor does it stop itself.", status="'STOPPED'")
+
+
+@law(OPERATION, "recoup.rule_operation_births", "insert")
+def an_operation_in_steps_begins_with_the_first(tx: Transaction) -> None:
+    """Under the name of whoever acts, who has the authority, with what the policy has."""
+    for change in ({"step_end": "2"}, {"requested_by": "'mallory'"}, {"canary": f"{CANARY} - 'growth'"},
+                   {"canary": f"{CANARY} - 'authority'"}, {"canary": f"{CANARY} - 'actor'"}):  # fmt: skip
+        row = insertion(tx, OPERATION, {**STEPPED, **change})
+        refused(tx, row, who=OPERATOR, by="recoup.rule_operation_births", sqlstate="RC073")
+
+
+@law(OPERATION, "recoup.rule_operation_moves", "update")
+def no_step_is_left_out(tx: Transaction) -> None:
+    """Nor an item without a result before it."""
+    operation = new_canary(tx)
+    for change in ("step = 3, step_start = 1, step_end = 2", "step = 2, step_start = 1, step_end = 2", "step_end = 2"):
+        move = f"update {OPERATION} set {change} where operation_id = %s"
+        refused(tx, move, (operation,), who=OPERATOR, by="recoup.rule_operation_moves", sqlstate="RC073")
 
 
 @law(OPERATION, "recoup.record_control", "insert")
@@ -622,3 +654,17 @@ check(ITEM, "operation_item_check", "A refusal has a reason.", **GONE | {"refusa
 check(ITEM, "operation_item_check", "What is done has none.", **GONE | {"status": "'DONE'"})
 check(ITEM, "operation_item_check1", "What has its result got it at a time.", **GONE | {"ended_at": "null"})
 check(ITEM, "operation_item_check1", "What has none did not.", ended_at=NOW)
+
+
+@law(ITEM, "recoup.rule_operation_results", "update")
+def an_item_beyond_the_step_gets_no_result(tx: Transaction) -> None:
+    """Nor one of an operation that has ended."""
+    operation = new_canary(tx)
+    end = f"update {ITEM} set status = 'DONE', ended_at = recoup.now() where operation_id = %s and place = %s"
+    refused(tx, end, (operation, 2), who=OPERATOR, by="recoup.rule_operation_results", sqlstate="RC073")
+    with acting(tx, OPERATOR):
+        tx.execute(
+            "update recoup.operation set status = 'CANCELLED', done_at = recoup.now() where operation_id = %s",
+            (operation,),
+        )
+    refused(tx, end, (operation, 1), who=OPERATOR, by="recoup.rule_operation_results", sqlstate="RC073")

@@ -11,12 +11,13 @@ from uuid import UUID
 from cyclopts import App, Parameter, validators
 
 from recoup.cli.context import acting, opened, person
+from recoup.cli.operations import plain, print_operation
 from recoup.cli.output import Column, Demo, Json, command, ends_with, print_fields, print_rows, say, shown
 from recoup.cli.progress import progress
 from recoup.database.connection import Transaction
 from recoup.formatting import plural
 from recoup.lifecycles.declaration import Authority
-from recoup.operations import Act, Operation, Preview, Subject, Verb, begin, carry_on, find, preview
+from recoup.operations import Act, Operation, Preview, Subject, Verb, begin, carry_on, find, preview, steps
 from recoup.refusals import InputRefused
 
 FIRST = 5  # rows that a preview shows
@@ -41,6 +42,37 @@ class Many:
     resume: Annotated[
         UUID | None, Parameter(show_default=False, help="Resume an operation that was interrupted or paused.")
     ] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps(Many):
+    """Options over many rows, for verbs whose rows have an outcome later."""
+
+    canary: Annotated[
+        int | None,
+        Parameter(
+            show_default=False,
+            validator=validators.Number(gte=1, lte=steps.MAX_FIRST),
+            help="Let this many go first. A worker continues in growing steps while their outcomes are good.",
+        ),
+    ] = None
+    rate: Annotated[
+        int | None,
+        Parameter(
+            show_default=False,
+            validator=validators.Number(gte=1, lte=steps.MAX_RATE),
+            help="With --canary: maximum number per minute. Default: as in the policy.",
+        ),
+    ] = None
+    watch: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            show_default=False,
+            help="With --canary: stay until it ends, pauses or stops. Ctrl-C leaves it going.",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +104,8 @@ class Verbs:
             about = Parameter(help=argument.help, show_default=False, validator=bounds)
             parameters.append(_parameter(argument.name, argument.kind | None, about, default=None))
         parameters.append(_plain("which", type(self.which), self.which))
-        parameters.append(_plain("many", Many, Many()))
+        offered = Steps if verb.name in self.subject.outcomes else Many
+        parameters.append(_plain("many", offered, offered()))
         parameters += [_plain("demo", Demo, False), _plain("json", Json, False)]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -103,8 +136,15 @@ class _Call:
                 f"It is not clear which {self.subject.noun}s to {self.verb.name}.",
                 "Give either ids, or a filter such as --status PARKED, or --resume with an operation.",
             )
+        steps_ = many if isinstance(many, Steps) else Steps()
+        if steps_.canary is None and (steps_.rate is not None or (steps_.watch and many.resume is None)):
+            raise InputRefused(
+                "canary_missing", "--rate and --watch go with --canary.", "Give it: --canary 5, or leave them out."
+            )
         if many.resume is not None:
-            self._carry_on(many.resume)
+            self._carry_on(many.resume, watch=steps_.watch)
+        elif steps_.canary is not None and (names or many.yes):
+            self._canary(self.subject.act(self.verb.name, **given), names, asked, steps_)
         elif names:
             self._named(self.subject.act(self.verb.name, **given), names)
         elif not many.yes:
@@ -155,7 +195,13 @@ class _Call:
             these = f"this {noun}" if found.rows == 1 else f"these {plural(found.rows, noun)}"
             print(f"\nNothing was changed. To {self.verb.name} {these}, repeat the command with {more}")
 
-    def _carry_on(self, operation_id: UUID) -> None:
+    def _canary(self, act: Act, names: Sequence[str], asked: Any, many: Steps) -> None:
+        with acting(Authority.OPERATOR, demo=self.demo, reason=act.reason) as tx:
+            chosen = self.verbs.units(tx, names) if names else asked
+            operation = begin(tx, self.subject, act, chosen, canary=many.canary, rate=many.rate)
+        self._carry_on(operation, watch=many.watch)
+
+    def _carry_on(self, operation_id: UUID, *, watch: bool = False) -> None:
         with opened(demo=self.demo) as database:
             with database.transaction(Authority.READER) as tx:
                 operation = find(tx, operation_id)
@@ -165,6 +211,10 @@ class _Call:
                     f"Operation {operation_id} is for {operation.verb}, not for {self.verb.name}.",
                     f"recoup {self.verbs.command} {operation.verb} --resume {operation_id}",
                 )
+            if operation.canary is not None:
+                carry_on(database, self.subject, operation_id, actor=person(database))
+                print_operation(database, operation_id, watch=watch, demo=self.demo, json=self.json)
+                return
             items = plural(operation.items, self.subject.noun)
             say(f"operation {operation_id}: {items}; if it is interrupted, continue with --resume {operation_id}")
             with progress(quiet=self.json) as tell:
@@ -176,7 +226,7 @@ class _Call:
                     progress=lambda done, of: tell(f"{done:,} of {of:,}", done / max(of, 1)),
                 )
         if self.json:
-            print_fields(_plain_operation(ended), as_json=True)
+            print_fields(plain(ended), as_json=True)
         else:
             _print_ended(ended, self.subject.noun, demo=self.demo)
         if ended.refused:  # as by ids
@@ -186,10 +236,6 @@ class _Call:
 def _plain_preview(found: Preview) -> dict[str, Any]:
     groups = [{**group.place, "rows": group.rows} for group in found.groups]
     return {"rows": found.rows, "groups": groups, "refused": found.refused}
-
-
-def _plain_operation(operation: Operation) -> dict[str, Any]:
-    return {**asdict(operation), "digest": operation.digest.hex()}
 
 
 def _print_ended(ended: Operation, noun: str, *, demo: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from psycopg import AsyncConnection, Connection
@@ -10,6 +10,7 @@ from psycopg import AsyncConnection, Connection
 from recoup.database.callers import borrowed
 from recoup.database.connection import Actor, Database, Transaction
 from recoup.lifecycles.declaration import Authority
+from recoup.operations import Act, Operation, Subject, begin, find
 
 Result = TypeVar("Result")
 # The caller's own connection, whose transaction the call becomes a part of. An AsyncConnection for ``db.aio``.
@@ -46,6 +47,30 @@ class Verbs:
             raise TypeError("This is an AsyncConnection: use the async twin, `await db.aio.…(…, tx=connection)`.")
         with borrowed(tx, authority, actor=who, reason=reason, locks=locks) as theirs:
             return act(theirs)
+
+    def _begun(
+        self,
+        subject: Subject,
+        act: Act,
+        units: Callable[[Transaction], Sequence[str]],
+        *,
+        canary: int,
+        rate: int | None,
+        tx: Tx,
+        actor: Actor,
+    ) -> Operation:
+        """An operation with a canary: a worker lets its items go, step by step."""
+
+        def begun(on: Transaction) -> Operation:
+            return find(on, begin(on, subject, act, units(on), canary=canary, rate=rate))
+
+        return self._call(Authority.OPERATOR, begun, tx=tx, actor=actor, reason=act.reason)
+
+    def _person(self, actor: Who) -> Actor:
+        """People decide: the actor is one, unless the caller gives an Actor."""
+        if isinstance(actor, Actor):
+            return actor
+        return Actor("human", self._database.settings.actor if actor is None else actor)
 
     def _actor(self, authority: Authority, actor: Who) -> Actor:
         if isinstance(actor, Actor):

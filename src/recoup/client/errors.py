@@ -22,8 +22,12 @@ from recoup.errors.parking import Answer
 from recoup.errors.promotion import Blocking
 from recoup.errors.recording import NewError, Recorded
 from recoup.errors.retrying import Claimed, Ended, Failed, Succeeded
+from recoup.errors.subject import SUBJECT
+from recoup.errors.verbs import Verb
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.lifecycles.declaration import Authority
+from recoup.operations import Act, Operation
+from recoup.redaction import in_words
 from recoup.refusals import InputRefused
 
 HUB, OPERATOR, READER = Authority.HUB, Authority.OPERATOR, Authority.READER
@@ -147,9 +151,44 @@ class Errors(Verbs):
         """Park errors until a person acts. A retry that is running is cut off, and counted."""
         return self._people(lambda on, keys: parking.park(on, keys, reason=reason), errors, tx, actor, reason)
 
-    def unpark(self, errors: Some, *, reason: str | None = None, tx: Tx = None, actor: Who = None) -> Answers:
-        """Retry errors now: with the retries they have left, or one more."""
-        return self._people(parking.unpark, errors, tx, actor, reason)
+    @overload
+    def unpark(self, errors: Some, *, reason: str | None = None, tx: Tx = None, actor: Who = None) -> Answers: ...
+    @overload
+    def unpark(
+        self,
+        errors: Some,
+        *,
+        canary: int,
+        rate: int | None = None,
+        reason: str | None = None,
+        tx: Tx = None,
+        actor: Who = None,
+    ) -> Operation: ...
+    def unpark(
+        self,
+        errors: Some,
+        *,
+        canary: int | None = None,
+        rate: int | None = None,
+        reason: str | None = None,
+        tx: Tx = None,
+        actor: Who = None,
+    ) -> Answers | Operation:
+        """Retry errors now: with the retries they have left, or one more.
+
+        canary: begins an operation, and returns it: a worker unparks this many first, then more in growing steps
+        while their outcomes are good; rate: maximum per minute.
+        """
+        if canary is None:
+            return self._people(parking.unpark, errors, tx, actor, reason)
+        names = _names(errors)
+
+        def units(on: Transaction) -> Sequence[str]:
+            return [f"{key.error_table}/{key.error_id}" for key in lookup.keys(on, names)]
+
+        act = Act(verb=Verb.UNPARK, given={} if reason is None else {"reason": in_words(reason)})
+        who = self._actor(OPERATOR, actor)
+        return self._begun(SUBJECT, act, units, canary=canary, rate=rate, tx=tx, actor=who)
 
     def resolve(self, errors: Some, *, reason: str | None = None, tx: Tx = None, actor: Who = None) -> Answers:
         """Resolve errors that a person fixed. They block no longer."""

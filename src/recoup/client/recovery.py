@@ -10,9 +10,9 @@ from typing import Any, TypeAlias, overload
 from uuid import UUID
 
 from recoup.client.calls import Tx, Verbs, Who
-from recoup.database.connection import Actor, Transaction
+from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
-from recoup.operations.verbs import Answer
+from recoup.operations import Answer, Operation
 from recoup.policy import versions
 from recoup.recovery import breakers as breaking
 from recoup.recovery import config, executing, listing, people, review, rule_testing, scopes, story, undoing
@@ -186,14 +186,41 @@ class Recovery(Verbs):
             OPERATOR, lambda on: config.put(on, key, value), tx=tx, actor=self._person(actor), reason=reason
         )
 
+    @overload
     def approve(
         self, candidates: One | Sequence[One], *, reason: str | None = None, tx: Tx = None, actor: Who = None
-    ) -> Answers:
-        """Approve candidates: they are executed within their scope. Each has its own answer, in the order given."""
-        units = _units(candidates)
-        return self._call(
-            REVIEWER, lambda on: review.approve(on, units, note=reason), tx=tx, actor=self._person(actor), reason=reason
-        )
+    ) -> Answers: ...
+    @overload
+    def approve(
+        self,
+        candidates: One | Sequence[One],
+        *,
+        canary: int,
+        rate: int | None = None,
+        reason: str | None = None,
+        tx: Tx = None,
+        actor: Who = None,
+    ) -> Operation: ...
+    def approve(
+        self,
+        candidates: One | Sequence[One],
+        *,
+        canary: int | None = None,
+        rate: int | None = None,
+        reason: str | None = None,
+        tx: Tx = None,
+        actor: Who = None,
+    ) -> Answers | Operation:
+        """Approve candidates: they are executed within their scope. Each has its own answer, in the order given.
+
+        canary: begins an operation, and returns it: this many are approved first, by a worker and in your name, then
+        more in growing steps while their outcomes are good; rate: maximum per minute.
+        """
+        units, who = _units(candidates), self._person(actor)
+        if canary is not None:
+            act = review.SUBJECT.act(review.APPROVE, reason=reason)
+            return self._begun(review.SUBJECT, act, lambda _: units, canary=canary, rate=rate, tx=tx, actor=who)
+        return self._call(REVIEWER, lambda on: review.approve(on, units, note=reason), tx=tx, actor=who, reason=reason)
 
     def reject(self, candidates: One | Sequence[One], *, reason: str, tx: Tx = None, actor: Who = None) -> Answers:
         """Reject candidates: they are not executed, and this action is not proposed again for their failure."""
@@ -384,12 +411,6 @@ class Recovery(Verbs):
     def finish(self, outcomes: Sequence[tuple[Held, Outcome]], *, tx: Tx = None, actor: Who = None) -> Sequence[str]:
         """Report how claimed candidates ended. Of each its status, or late (stored, and not applied)."""
         return self._call(Authority.EVALUATOR, lambda on: executing.finish(on, outcomes), tx=tx, actor=actor)
-
-    def _person(self, actor: Who) -> Actor:
-        """People decide, and open scopes: the actor is one, unless the caller gives an Actor."""
-        if isinstance(actor, Actor):
-            return actor
-        return Actor("human", self._database.settings.actor if actor is None else actor)
 
 
 def _id(given: Id, what: str) -> UUID:

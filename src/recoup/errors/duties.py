@@ -9,7 +9,9 @@ from recoup.database.connection import Transaction
 from recoup.errors import archive, handlers, handling, retrying
 from recoup.errors.archive import Month
 from recoup.errors.handlers import Function
+from recoup.errors.subject import SUBJECT
 from recoup.lifecycles.declaration import Authority
+from recoup.operations import steps
 from recoup.policy import Policy
 from recoup.settings import load
 from recoup.worker.duty import MAX_BATCH, Duty
@@ -97,5 +99,10 @@ DUTIES: tuple[Duty, ...] = (
         lag=archive.retention_lag,
         units=archive.months_over,
         one=_drop_month,
+    ),
+    steps.duty(
+        SUBJECT,
+        name="error-canary",
+        description="continues every operation over errors that has a canary, while its outcomes are good",
     ),
 )

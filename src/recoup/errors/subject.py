@@ -14,7 +14,7 @@ from recoup.errors.listing import Filter, given, matching
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.verbs import VERBS, Verb, why_not
 from recoup.errors.vocabulary import ErrorStatus
-from recoup.operations.verbs import Act, Answer, Group, Subject
+from recoup.operations.verbs import Act, Answer, Group, Outcomes, Step, Subject
 
 Q = load("recoup.errors", "verbs.sql")
 
@@ -54,6 +54,11 @@ def _key(unit: str) -> ErrorKey:
     return ErrorKey(table, int(error_id))
 
 
+def _outcomes(tx: Transaction, step: Step) -> Outcomes:
+    """Of errors that were unparked: resolved, or failed again since; the others are still retried."""
+    return Outcomes(*tx.execute(Q["outcomes"], step._asdict()).fetchone() or (0, 0, 0))
+
+
 SUBJECT = Subject(
     table="recoup.error",
     noun="error",
@@ -63,4 +68,5 @@ SUBJECT = Subject(
     carry_out=_carry_out,
     narrowed=_narrowed,
     named=lambda unit: _key(unit)._asdict(),
+    outcomes={Verb.UNPARK: _outcomes},
 )

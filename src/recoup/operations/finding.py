@@ -13,7 +13,8 @@ def _look_up(tx: Transaction, wanted: Wanted) -> list[Found]:
 
 def _operation(one: Operation) -> Found:
     paused = "" if one.paused is None else f"; paused by {one.paused}"
-    verb = f'resume operation {one.operation_id} --reason "…"' if one.paused is not None else "operations"
+    waits = one.paused is not None or one.status in ("PAUSED", "STOPPED")
+    verb = f'resume operation {one.operation_id} --reason "…"' if waits else f"operations show {one.operation_id}"
     return Found(
         kind="operation",
         id=str(one.operation_id),

@@ -7,7 +7,10 @@ from recoup.lifecycles.declaration import RECORD_CONTROL, Authority, Birth, Life
 
 class OperationStatus(StrEnum):
     OPEN = "OPEN"  # some items have no result yet
-    DONE = "DONE"  # each has one
+    PAUSED = "PAUSED"  # outcomes of a step did not come in time
+    STOPPED = "STOPPED"  # too many of a step failed
+    CANCELLED = "CANCELLED"  # a person ended it; the rest is as it was
+    DONE = "DONE"  # each item has its result
 
 
 class ItemStatus(StrEnum):
@@ -16,29 +19,35 @@ class ItemStatus(StrEnum):
     REFUSED = "REFUSED"  # the verb was refused, and the item has the reason
 
 
+OPEN, PAUSED, STOPPED, CANCELLED, DONE = OperationStatus
+FROZEN = (
+    "operation_id", "subject", "verb", "arguments", "filter", "items", "digest", "requested_at", "requested_by",
+)  # fmt: skip
+STEPS = ("step", "step_start", "step_end", "watch_until", "why")
+
 OPERATION = Lifecycle(
     table="recoup.operation",
     description="One decision of an operator over many rows of a domain. Its set of rows is fixed when it begins.",
     key=("operation_id",),
-    births=(Birth(OperationStatus.OPEN, Authority.OPERATOR, "its set of rows is fixed"),),
-    moves=(Move(OperationStatus.OPEN, OperationStatus.DONE, Authority.OPERATOR, "each item has its result"),),
-    frozen=(
-        "operation_id",
-        "subject",
-        "verb",
-        "arguments",
-        "filter",
-        "items",
-        "digest",
-        "requested_at",
-        "requested_by",
+    births=(Birth(OPEN, Authority.OPERATOR, "its set of rows is fixed"),),
+    moves=(
+        Move(OPEN, OPEN, Authority.OPERATOR, "the outcomes of its step were good: the next step"),
+        Move(OPEN, PAUSED, Authority.OPERATOR, "outcomes of its step did not come in time"),
+        Move(OPEN, STOPPED, Authority.OPERATOR, "too many of its step failed"),
+        *(Move(held, OPEN, Authority.OPERATOR, "a person resumes it: the next step") for held in (PAUSED, STOPPED)),
+        *(Move(one, CANCELLED, Authority.OPERATOR, "a person cancels the rest") for one in (OPEN, PAUSED, STOPPED)),
+        Move(OPEN, DONE, Authority.OPERATOR, "each item has its result"),
     ),
+    frozen=(*FROZEN, "canary"),
     once=("done_at",),
+    rising=("step", "step_start", "step_end"),
+    rules=(On("insert", "recoup.rule_operation_births"), On("update", "recoup.rule_operation_moves")),
     recorders=(
-        On("insert", RECORD_CONTROL, ("verb", "filter", "arguments", "items")),
-        On("update", RECORD_CONTROL, ("done_at",)),
+        On("insert", RECORD_CONTROL, ("verb", "filter", "arguments", "items", *STEPS)),
+        On("update", RECORD_CONTROL, ("done_at", *STEPS)),
     ),
     formerly=("recoup.error_operation",),
+    earlier_contents=(FROZEN,),  # all went at once
 )
 
 OPERATION_ITEM = Lifecycle(
@@ -52,4 +61,5 @@ OPERATION_ITEM = Lifecycle(
     ),
     frozen=("operation_id", "place", "unit"),
     once=("refusal", "ended_at"),
+    rules=(On("update", "recoup.rule_operation_results"),),
 )

@@ -5,7 +5,6 @@ are. A batch changes its rows and writes their results in one transaction: after
 be resumed, and nothing is done twice. Several processes may work on one operation at the same time.
 """
 
-import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,19 +14,20 @@ from uuid import UUID
 
 from psycopg import errors
 from psycopg.rows import class_row
+from psycopg.sql import SQL, Composable
 from psycopg.types.json import Jsonb
 
-from recoup.database.acting import acting_as
 from recoup.database.connection import Actor, Database, Transaction
 from recoup.database.queries import load
+from recoup.formatting import plural
 from recoup.lifecycles.declaration import Authority
-from recoup.operations.verbs import Act, Answer, Group, Subject
+from recoup.operations import steps
+from recoup.operations.batches import BATCH, MAX_DEADLOCKS, close, let_go
+from recoup.operations.verbs import Act, Group, Subject
 from recoup.refusals import InputRefused
 
 Q = load("recoup.operations", "operations.sql")
-BATCH = 500  # rows of one transaction
 MAX_ITEMS = 500_000  # of one operation; they are selected in one statement
-MAX_DEADLOCKS = 5  # of one batch, before it fails
 
 
 class Filter(Protocol):
@@ -65,6 +65,12 @@ class Operation:
     requested_at: datetime
     requested_by: str
     done_at: datetime | None
+    canary: Mapping[str, Any] | None  # how it goes in steps; None: all at once
+    step: int | None
+    step_start: int | None  # the step is the items behind this place …
+    step_end: int | None  # … up to this one
+    watch_until: datetime | None  # how long outcomes of the step are waited for, once all of it has gone
+    why: str | None  # it is in this status or step
     paused: str | None  # who paused it, and why
     pending: int
     done: int
@@ -90,17 +96,27 @@ def preview(tx: Transaction, subject: Subject, act: Act, filter_: Filter) -> Pre
     return Preview(rows=sum(group.rows for group in can), groups=can, refused=dict(refused.most_common()))
 
 
-def begin(tx: Transaction, subject: Subject, act: Act, filter_: Filter) -> UUID:
-    """Fix the set of rows that match now. Nothing is changed yet: after the commit, call ``carry_on``."""
-    if filter_.is_empty:
-        raise InputRefused(
-            "filter_empty", f"No {subject.noun}s are selected.", "Give a filter; for all rows of a table, its name."
-        )
-    filter_ = subject.narrowed(act, filter_)
-    chosen, parameters = subject.chosen(tx, filter_)
+def begin(
+    tx: Transaction,
+    subject: Subject,
+    act: Act,
+    filter_: Filter | Sequence[str],
+    *,
+    canary: int | None = None,
+    rate: int | None = None,
+) -> UUID:
+    """Fix the set of rows that match now, or of the named units. Nothing is changed yet.
+
+    After the commit, call ``carry_on``. ``canary``: only this many go first; a background task continues
+    while their outcomes are good, at most ``rate`` per minute.
+    """
+    plan = None if canary is None else steps.planned(tx, subject, act, canary, rate)
+    chosen, parameters, conditions = _chosen(tx, subject, act, filter_)
     given = {
         **parameters, "subject": subject.table, "verb": act.verb, "arguments": Jsonb(act.given),
-        "filter": Jsonb(filter_.conditions), "most": MAX_ITEMS,
+        "filter": Jsonb(conditions), "most": MAX_ITEMS, "first": canary,
+        "canary": None if plan is None else plan.stored,
+        "why": None if plan is None else f"The first {plan.first:,} go.",
     }  # fmt: skip
     # Not prepared: planned for this filter, not for every possible one.
     row = tx.execute(Q["begin"].format(chosen=chosen), given, prepare=False).fetchone()
@@ -111,8 +127,31 @@ def begin(tx: Transaction, subject: Subject, act: Act, filter_: Filter) -> UUID:
             f"More than {MAX_ITEMS:,} {subject.noun}s match.",
             "Narrow the filter: one table, one code, or --older-than; then run it again for the rest.",
         )
+    if operation_id is None:
+        raise InputRefused(
+            "canary_too_large",
+            f"A canary of {canary:,} holds nothing back of {plural(items, subject.noun)}.",
+            f"Give 1 to {items - 1:,}, or leave it out." if items > 1 else "Leave it out.",
+            canary=canary,
+            items=items,
+        )
     assert isinstance(operation_id, UUID)
     return operation_id
+
+
+def _chosen(
+    tx: Transaction, subject: Subject, act: Act, asked: Filter | Sequence[str]
+) -> tuple[Composable, Mapping[str, Any], Mapping[str, Any]]:
+    """A query for the units, its parameters, and what was asked for, as the operation stores it."""
+    if isinstance(asked, Sequence):
+        units = list(dict.fromkeys(subject.kept(tx, act, asked)))
+        return SQL("select unit from unnest(%(units)s::text[]) unit"), {"units": units}, {"named": len(units)}
+    if asked.is_empty:
+        raise InputRefused(
+            "filter_empty", f"No {subject.noun}s are selected.", "Give a filter; for all rows of a table, its name."
+        )
+    narrowed = subject.narrowed(act, asked)
+    return *subject.chosen(tx, narrowed), narrowed.conditions
 
 
 def carry_on(
@@ -130,13 +169,17 @@ def carry_on(
         raise InputRefused(
             "operation_subject", f"Operation {operation_id} is about {operation.subject}.", "Resume it there."
         )
+    if operation.canary is not None:
+        steps.continue_one(database, subject, operation_id, actor=actor)
+        with database.transaction(Authority.READER, actor=actor) as tx:
+            return find(tx, operation_id)
     ended = operation.done + operation.refused
     while batch := _batch(database, subject, operation, actor):
         ended += batch
         if progress is not None:
             progress(ended, operation.items)
     with database.transaction(Authority.OPERATOR, actor=actor, reason=operation.act.reason) as tx:
-        tx.execute(Q["close"], {"operation": operation_id})
+        close(tx, operation_id)
         return find(tx, operation_id)
 
 
@@ -181,25 +224,4 @@ def _batch(database: Database, subject: Subject, operation: Operation, actor: Ac
 def _carried_out(database: Database, subject: Subject, operation: Operation, actor: Actor | None) -> int:
     act = operation.act
     with database.transaction(Authority.OPERATOR, actor=actor, reason=act.reason) as tx:
-        rows = tx.execute(Q["take"], {"operation": operation.operation_id, "limit": BATCH}).fetchall()
-        if not rows:
-            return 0
-        with _deciding(tx, subject):
-            answers = subject.carry_out(tx, act, [unit for _, unit in rows])
-        results = {
-            "operation": operation.operation_id,
-            "places": [place for place, _ in rows],
-            "refusals": [_refusal(answer) for answer in answers],
-        }
-        tx.execute(Q["write_results"], results)
-    return len(rows)
-
-
-def _deciding(tx: Transaction, subject: Subject) -> contextlib.AbstractContextManager[None]:
-    """The authority that may change the rows; an operation and its items are the operator's."""
-    own = subject.authority is Authority.OPERATOR
-    return contextlib.nullcontext() if own else acting_as(tx, subject.authority)
-
-
-def _refusal(answer: Answer) -> str | None:
-    return None if answer.done else f"{answer.refused}: {answer.happened}"
+        return let_go(tx, subject, operation.operation_id, act, BATCH)

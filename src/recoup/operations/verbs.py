@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from psycopg.sql import Composable
 
@@ -37,6 +38,22 @@ class Answer(NamedTuple):
     def of(cls, unit: str, why: Why | None) -> Answer:
         """Done, or why not."""
         return cls(unit, True) if why is None else cls(unit, False, *why)
+
+
+class Step(NamedTuple):
+    """The items of an operation from behind one place up to another."""
+
+    operation_id: UUID
+    start: int
+    end: int
+
+
+class Outcomes(NamedTuple):
+    """What became of the rows of a step, in numbers. Those that have no outcome and will have none are not counted."""
+
+    succeeded: int
+    failed: int
+    open: int
 
 
 class Group(NamedTuple):
@@ -126,6 +143,10 @@ class Subject:
     # The filter that a verb over many applies: the rows that it is for, where the filter does not say.
     narrowed: Callable[[Act, Any], Any] = lambda _act, asked: asked
     named: Callable[[str], Mapping[str, Any]] = lambda unit: {"unit": unit}  # a unit as columns for display
+    # Units that were named one by one, as an operation keeps them; refused where the verb could not apply to all.
+    kept: Callable[[Transaction, Act, Sequence[str]], Sequence[str]] = lambda _tx, _act, units: units
+    # Verbs whose rows have an outcome later, and how those of a step are counted, in one query. These offer a canary.
+    outcomes: Mapping[str, Callable[[Transaction, Step], Outcomes]] = field(default_factory=dict)
 
     def act(self, verb: str, /, **given: Any) -> Act:
         """An act, if its verb is one of ours and its arguments are valid."""

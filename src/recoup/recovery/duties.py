@@ -6,10 +6,12 @@ from functools import partial
 
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
+from recoup.operations import steps
 from recoup.policy import Policy
 from recoup.recovery import breakers, confidence, evaluation, executing, execution, executors, following
 from recoup.recovery.executing import Executors
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.review import SUBJECT
 from recoup.settings import load
 from recoup.worker.duty import MAX_BATCH, Context, Duty
 
@@ -121,5 +123,10 @@ DUTIES: tuple[Duty, ...] = (
         description="closes every incident that has been quiet",
         batch=_close,
         lag=following.quiet_lag,
+    ),
+    steps.duty(
+        SUBJECT,
+        name="recovery-canary",
+        description="continues every approval of many that has a canary, while its outcomes are good",
     ),
 )

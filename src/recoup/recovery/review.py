@@ -20,7 +20,7 @@ from recoup.database.acting import acting_as
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority
-from recoup.operations.verbs import Act, Answer, Group, Subject, Verb, Why, act, reason
+from recoup.operations.verbs import Act, Answer, Group, Outcomes, Step, Subject, Verb, Why, act, reason
 from recoup.recovery.confidence import rate
 from recoup.recovery.decision import Scope, applicable
 from recoup.recovery.effects import lacks
@@ -106,7 +106,9 @@ def carry_out(tx: Transaction, decision: Act, units: Sequence[str]) -> list[Answ
         if why is not None:
             refused[unit] = why
     if decision.verb == APPROVE:
-        refused |= _too_many(tx, {unit: rows[asked[unit]] for unit in asked if unit not in refused})
+        allowed = {unit: rows[asked[unit]] for unit in asked if unit not in refused}
+        tx.execute(Q["hold_scopes"], {"scopes": list({row["scope_id"] for row in allowed.values()})})
+        refused |= _too_many(tx, allowed)
     refused |= _decided(tx, decision, {unit: id_ for unit, id_ in asked.items() if unit not in refused})
     return [Answer.of(unit, refused.get(unit)) for unit in units]
 
@@ -237,6 +239,25 @@ def _chosen(tx: Transaction, asked: Filter) -> tuple[Composable, Mapping[str, An
     return Q["chosen"].format(matching=MATCHING), asked.conditions
 
 
+def _kept(tx: Transaction, decision: Act, units: Sequence[str]) -> list[str]:
+    """Named candidates, bound to what they are now unless they name a digest. Refused if they do not fit a scope."""
+    ids = [one for one in map(_id, units) if one is not None]
+    with tx.cursor(row_factory=dict_row) as cursor:
+        rows = {row["candidate_id"]: row for row in cursor.execute(Q["kept"], {"ids": ids}).fetchall()}
+    if decision.verb == APPROVE:
+        pending = {str(id_): row for id_, row in rows.items() if row["scope_id"] is not None}
+        for why in _too_many(tx, pending).values():
+            raise LawRefused(*why)
+    return [
+        f"{unit}:{rows[id_]['digest']}" if ":" not in unit and (id_ := _id(unit)) in rows else unit for unit in units
+    ]
+
+
+def _outcomes(tx: Transaction, step: Step) -> Outcomes:
+    """Of approved candidates. One that was skipped has no outcome."""
+    return Outcomes(*tx.execute(Q["outcomes"], step._asdict()).fetchone() or (0, 0, 0))
+
+
 SUBJECT = Subject(
     table="recovery.candidate",
     noun="candidate",
@@ -247,6 +268,8 @@ SUBJECT = Subject(
     authority=Authority.REVIEWER,
     narrowed=lambda decision, asked: replace(asked, approving=decision.verb == APPROVE),
     named=lambda unit: {"candidate_id": unit.partition(":")[0]},
+    kept=_kept,
+    outcomes={APPROVE: _outcomes},
 )
 
 

@@ -54,6 +54,7 @@ class Duty:
     # For a batch that was refused as a whole: its units, and one of them alone, so that one bad row stops only itself.
     units: Callable[[Transaction], Sequence[Any]] | None = None
     one: Callable[[Transaction, Any], int] | None = None
+    serves: str | None = None  # the table whose operations with a canary it continues
     note: Callable[[Transaction], str | None] | None = None  # what keeps it from doing its work, if anything
 
 

@@ -6,26 +6,34 @@ with chosen as materialized (
 numbered as (
   select c.unit, row_number() over () as place from chosen c),
 asked as (
-  insert into recoup.operation (subject, verb, arguments, filter, items, digest, requested_at, requested_by)
+  insert into recoup.operation (subject, verb, arguments, filter, items, digest, requested_at, requested_by, canary,
+                                step, step_start, step_end, next_at, why)
   select %(subject)s, %(verb)s, %(arguments)s, %(filter)s, count(*),
          sha256(coalesce(string_agg(convert_to(n.unit || E'\n', 'UTF8'), '' order by n.place), '')),
-         (select recoup.now()), (select recoup.acting_id())
+         (select recoup.now()), (select recoup.acting_id()), %(canary)s,
+         case when %(first)s::integer is not null then 1 end, case when %(first)s::integer is not null then 0 end,
+         %(first)s, case when %(first)s::integer is not null then (select recoup.now()) end, %(why)s
     from numbered n
+  -- A canary with nothing behind it holds nothing back.
+  having %(first)s::integer is null or count(*) > %(first)s
   returning operation_id, items),
 frozen as (
   insert into recoup.operation_item (operation_id, place, unit)
   select a.operation_id, n.place, n.unit from numbered n cross join asked a)
-select a.operation_id, a.items from asked a;
+select (select a.operation_id from asked a), count(*) from numbered;
 
 -- name: take
 -- Items that no other process works on, in the order in which rows are locked. Nothing while the operation is paused.
+-- Its row is shared until they have their results: somebody who cancels it waits for these.
 select i.place, i.unit
-  from recoup.operation_item i
- where i.operation_id = %(operation)s and i.status = 'PENDING'
+  from recoup.operation o
+  join recoup.operation_item i on i.operation_id = o.operation_id
+ where o.operation_id = %(operation)s and o.status = 'OPEN' and i.status = 'PENDING'
+   and (o.step_end is null or i.place <= o.step_end)
    and not exists (select from recoup.pause p
                     where p.status = 'PAUSED' and p.scope = 'operation' and p.scope_id = %(operation)s::text)
  order by i.place limit %(limit)s
-   for update skip locked;
+   for share of o for update of i skip locked;
 
 -- name: write_results
 with t as materialized (select recoup.now() as now_)
@@ -43,7 +51,8 @@ update recoup.operation o
 
 -- name: columns
 o.operation_id, o.subject, o.verb, o.arguments, o.filter, o.items, o.digest, o.status, o.requested_at, o.requested_by,
-       o.done_at, (select p.changed_by || ': ' || p.reason from recoup.pause p
+       o.done_at, o.canary, o.step, o.step_start, o.step_end, o.watch_until, o.why,
+       (select p.changed_by || ': ' || p.reason from recoup.pause p
                     where p.status = 'PAUSED' and p.scope = 'operation'
                       and p.scope_id = o.operation_id::text) as paused,
        c.pending, c.done, c.refused, c.refusals
@@ -72,10 +81,12 @@ select {columns}
  limit %(limit)s;
 
 -- name: invariants
--- An operation has the items of its digest, numbered from 1, and is DONE when each has its result.
+-- An operation has the items of its digest, numbered from 1, is DONE when each has its result, and has let none go
+-- beyond its step.
 with items as (
   select i.operation_id, count(*) as items, max(i.place) as last, min(i.place) as first,
          count(*) filter (where i.status = 'PENDING') as pending,
+         max(i.place) filter (where i.status <> 'PENDING') as ended,
          sha256(coalesce(string_agg(convert_to(i.unit || E'\n', 'UTF8'), '' order by i.place), '')) as digest
     from recoup.operation_item i group by i.operation_id)
 select b.breaks, x.operation_id, x.subject, x.verb, x.status, x.items, x.found, x.pending
@@ -84,7 +95,8 @@ select b.breaks, x.operation_id, x.subject, x.verb, x.status, x.items, x.found, 
             case when o.operation_id is null or o.items <> coalesce(i.items, 0)
                       or i.items > 0 and (i.first <> 1 or i.last <> i.items) then 'operations/items' end,
             case when o.digest is distinct from coalesce(i.digest, sha256('')) then 'operations/digest' end,
-            case when o.status = 'DONE' and i.pending > 0 then 'operations/done' end
+            case when o.status = 'DONE' and i.pending > 0 then 'operations/done' end,
+            case when i.ended > o.step_end then 'operations/steps' end
           ], null) as broken
           from recoup.operation o full join items i on i.operation_id = o.operation_id) x
  cross join unnest(x.broken) b (breaks)

@@ -10,6 +10,10 @@ select c.candidate_id, c.status, c.action_name, c.proposed_by, c.scope_id,
  cross join lateral (select c.* from recovery.candidate c where c.candidate_id = i.id limit 1 for no key update) c
   left join lateral (select s.* from recovery.scope s where s.scope_id = c.scope_id limit 1) s on true;
 
+-- name: hold_scopes
+-- A statement of its own: the next one sees what others approved while this one waited.
+select recovery.hold_scopes(%(scopes)s::uuid[]);
+
 -- name: rest
 -- What is left of scopes, less what was approved and not started yet.
 select s.scope_id, s.max_attempts - s.attempts_used - a.approved as attempts,
@@ -60,6 +64,18 @@ select c.scope_id, count(*), coalesce(sum(c.cost), 0)::bigint
 select c.candidate_id || ':' || recovery.decision_digest(c) as unit from recovery.candidate c
  where c.finished_at is null and c.status = 'pending' and {matching}
  order by c.candidate_id
+
+-- name: kept
+select c.candidate_id, c.scope_id, recovery.decision_digest(c) as digest from recovery.candidate c
+ where c.candidate_id = any(%(ids)s::uuid[]) and c.status = 'pending';
+
+-- name: outcomes
+select count(*) filter (where c.status = 'succeeded'), count(*) filter (where c.status in ('failed', 'rolled_back')),
+       count(*) filter (where c.finished_at is null)
+  from recoup.operation_item i
+ cross join lateral (
+   select c.* from recovery.candidate c where c.candidate_id = split_part(i.unit, ':', 1)::uuid limit 1) c
+ where i.operation_id = %(operation_id)s and i.place > %(start)s and i.place <= %(end)s and i.status = 'DONE';
 
 -- name: match
 select m.failure_match_id, m.status, m.subject_kind, m.subject_ref, m.incident_id, m.ended_at, m.source, m.error_code,
