@@ -1778,6 +1778,7 @@ grant insert, update on table recoup.duty_tally to recoup_executor;
 grant insert, update on table recoup.duty_tally to recoup_gate;
 grant insert, update on table recoup.duty_tally to recoup_matcher;
 grant insert, update on table recoup.duty_tally to recoup_mint;
+grant insert, update on table recoup.duty_tally to recoup_operator;
 grant insert, update on table recoup.duty_tally to recoup_orphan_recovery;
 grant insert, update on table recoup.duty_tally to recoup_runner;
 grant insert, update on table recoup.duty_tally to recoup_scoped_execution;
@@ -2579,13 +2580,27 @@ create table recoup.operation (
   done_at timestamp with time zone,
   subject text not null,
   digest bytea not null,
+  canary jsonb,
+  step integer,
+  step_start integer,
+  step_end integer,
+  next_at timestamp with time zone,
+  watch_until timestamp with time zone,
+  why text,
   constraint operation_pkey PRIMARY KEY (operation_id),
-  constraint operation_check CHECK ((status = 'DONE'::text) = (done_at IS NOT NULL)),
+  constraint operation_check CHECK ((status = ANY (ARRAY['DONE'::text, 'CANCELLED'::text])) = (done_at IS NOT NULL)),
   constraint operation_done_at_check CHECK (isfinite(done_at)),
   constraint operation_items_check CHECK (items >= 0),
+  constraint operation_next_at_check CHECK (isfinite(next_at)),
   constraint operation_requested_at_check CHECK (isfinite(requested_at)),
-  constraint operation_status_check CHECK (status = ANY (ARRAY['OPEN'::text, 'DONE'::text])),
-  constraint operation_verb_check CHECK (verb ~ '^[a-z][a-z-]*$'::text)
+  constraint operation_status_check CHECK (status = ANY (ARRAY['OPEN'::text, 'PAUSED'::text, 'STOPPED'::text, 'CANCELLED'::text, 'DONE'::text])),
+  constraint operation_steps CHECK (
+CASE
+    WHEN canary IS NULL THEN num_nonnulls(step, step_start, step_end, next_at, watch_until) = 0 AND (status <> ALL (ARRAY['PAUSED'::text, 'STOPPED'::text]))
+    ELSE num_nulls(step, step_start, step_end, next_at) = 0 AND step >= 1 AND step_start >= 0 AND step_end > step_start AND step_end <= items
+END),
+  constraint operation_verb_check CHECK (verb ~ '^[a-z][a-z-]*$'::text),
+  constraint operation_watch_until_check CHECK (isfinite(watch_until))
 );
 comment on table recoup.operation is 'One decision of an operator over many rows of a domain. Its set of rows is fixed when it begins.';
 comment on column recoup.operation.operation_id is 'Unique identifier.';
@@ -2593,12 +2608,19 @@ comment on column recoup.operation.verb is 'What is done to each row.';
 comment on column recoup.operation.arguments is 'The verb''s arguments.';
 comment on column recoup.operation.filter is 'The filter that selected the rows.';
 comment on column recoup.operation.items is 'The number of rows.';
-comment on column recoup.operation.status is 'OPEN until each item has its result, then DONE.';
+comment on column recoup.operation.status is 'OPEN: some items have no result. PAUSED: outcomes of a step did not come. STOPPED: too many of a step failed. CANCELLED: a person ended it; the rest is as it was. DONE: each item has its result.';
 comment on column recoup.operation.requested_at is 'When it began.';
 comment on column recoup.operation.requested_by is 'Who began it.';
-comment on column recoup.operation.done_at is 'When the last item had its result.';
+comment on column recoup.operation.done_at is 'When the last item had its result, or it was cancelled.';
 comment on column recoup.operation.subject is 'The guarded table of the rows.';
 comment on column recoup.operation.digest is 'SHA-256 over the units in their order, each with a line break.';
+comment on column recoup.operation.canary is 'How it goes in steps: size of the first, growth, failed share that stops it, rate, how long outcomes are waited for, as the policy had them; and the kind of actor and the authority that it acts for. Null: all at once.';
+comment on column recoup.operation.step is 'The number of the step.';
+comment on column recoup.operation.step_start is 'The last place before the step.';
+comment on column recoup.operation.step_end is 'The last place of the step. Items beyond it stay as they are.';
+comment on column recoup.operation.next_at is 'When the next item may go, at its rate.';
+comment on column recoup.operation.watch_until is 'How long outcomes of the step are waited for. Null: not all of its items have a result.';
+comment on column recoup.operation.why is 'Why it is in this status, or in this step.';
 CREATE INDEX operation_open ON recoup.operation USING btree (requested_at) WHERE status = 'OPEN'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_operation_births('recoup.operation');
 alter table recoup.operation enable always trigger a_guard_births;
@@ -2610,13 +2632,17 @@ CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.operation FOR EACH STA
 alter table recoup.operation enable always trigger a_guard_truncate;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.operation FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.operation enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_operation_births_on_insert AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_operation_births();
+alter table recoup.operation enable always trigger b_rule_operation_births_on_insert;
+CREATE TRIGGER b_rule_operation_moves_on_update AFTER UPDATE ON recoup.operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_operation_moves();
+alter table recoup.operation enable always trigger b_rule_operation_moves_on_update;
 CREATE TRIGGER c_content_operation_births_on_insert AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_operation_births();
 alter table recoup.operation enable always trigger c_content_operation_births_on_insert;
-CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('verb', 'filter', 'arguments', 'items');
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('verb', 'filter', 'arguments', 'items', 'step', 'step_start', 'step_end', 'watch_until', 'why');
 alter table recoup.operation enable always trigger c_record_control_on_insert;
-CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('done_at');
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('done_at', 'step', 'step_start', 'step_end', 'watch_until', 'why');
 alter table recoup.operation enable always trigger c_record_control_on_update;
-grant insert (arguments, digest, filter, items, operation_id, requested_at, requested_by, subject, verb), update (done_at, status) on table recoup.operation to recoup_operator;
+grant insert (arguments, canary, digest, filter, items, next_at, operation_id, requested_at, requested_by, step, step_end, step_start, subject, verb, why), update (done_at, next_at, status, step, step_end, step_start, watch_until, why) on table recoup.operation to recoup_operator;
 grant select on table recoup.operation to recoup_reader;
 
 create table recoup.operation_item (
@@ -2653,6 +2679,8 @@ CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.operation_item FOR EAC
 alter table recoup.operation_item enable always trigger a_guard_truncate;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.operation_item FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.operation_item enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_operation_results_on_update AFTER UPDATE ON recoup.operation_item REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_operation_results();
+alter table recoup.operation_item enable always trigger b_rule_operation_results_on_update;
 CREATE TRIGGER c_content_operation_item_births_on_insert AFTER INSERT ON recoup.operation_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_operation_item_births();
 alter table recoup.operation_item enable always trigger c_content_operation_item_births_on_insert;
 grant insert (operation_id, place, unit), update (ended_at, refusal, status) on table recoup.operation_item to recoup_operator;
@@ -3558,7 +3586,7 @@ CREATE OR REPLACE FUNCTION recoup.content_operation_births()
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
- SET bytea_output TO 'hex'; -- body df5200b336f34265790ef7e4ca371027
+ SET bytea_output TO 'hex'; -- body 8b79f7be9664d31f42dcfed8f53c6ba4
 comment on function recoup.content_operation_births() is 'Digests of rows of recoup.operation at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_operation_item_births()
@@ -4013,7 +4041,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body f6a9256a871f126b985f30fccf00bc11
+ SET enable_mergejoin TO 'off'; -- body 8c7985b46b91e699d7d30a5ddd0919cc
 comment on function recoup.guard_operation_moves() is 'The guard of moves of recoup.operation, generated from the declaration.';
 grant execute on function recoup.guard_operation_moves() to public;
 
@@ -4569,7 +4597,7 @@ CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 0450503e304eed1f2ab85dbdd3523d9c
+ SET enable_mergejoin TO 'off'; -- body c25bd7d0beab526ae8788516a9151361
 comment on function recoup.record_error_moves() is 'The event of a move: an outcome, a decision, being superseded.';
 
 grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], failed_at timestamp with time zone[], OUT ids bigint[]) to public;
@@ -4756,6 +4784,27 @@ CREATE OR REPLACE FUNCTION recoup.rule_error_redactions()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body e5d11a5ab0dbe39e39a1de7f61583b33
 comment on function recoup.rule_error_redactions() is 'A redaction is of an error that there is, now, and takes something away from its texts.';
 grant execute on function recoup.rule_error_redactions() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_operation_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 57da7b371169e25cecbf0bd2558d609b
+comment on function recoup.rule_operation_births() is 'An operation with a canary begins with its first step, under the name and an authority of who begins it.';
+grant execute on function recoup.rule_operation_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_operation_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 935102201eaee83ba85270d43e1302df
+comment on function recoup.rule_operation_moves() is 'The next step is the one after the last, and begins behind items that have their result.';
+grant execute on function recoup.rule_operation_moves() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_operation_results()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body fc20b8ab6bdea98dd35c9e56d7c7663f
+comment on function recoup.rule_operation_results() is 'An item gets its result while its operation is open, and not before its step.';
+grant execute on function recoup.rule_operation_results() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_pauses()
  RETURNS trigger
@@ -5233,7 +5282,7 @@ comment on column recovery.candidate.updated_at is 'When it last changed.';
 comment on column recovery.candidate.automatic is 'Whether its action may ever start without a person for a subject of this kind. Generated.';
 comment on column recovery.candidate.is_ready is 'Whether it may start as far as the row itself says; scope, policy and pauses are asked by the claim. Generated.';
 comment on column recovery.candidate.cell is 'What its outcome teaches about, with its action: its signature, or nothing narrower than the action. Generated.';
-comment on column recovery.candidate.confidence_basis is 'The figures that its confidence rests on.';
+comment on column recovery.candidate.confidence_basis is 'What its confidence rests on: numbers of outcomes, its own and those of wider levels.';
 comment on column recovery.candidate.undoes is 'Of a rollback: the candidate that it undoes. Null again when it failed, was skipped or rejected.';
 CREATE INDEX candidate_awaiting ON recovery.candidate USING btree (action_name, cell) WHERE awaits IS NOT NULL AND finished_at IS NULL;
 CREATE INDEX candidate_awaits ON recovery.candidate USING btree ((awaits ->> 'key'::text)) WHERE awaits IS NOT NULL;
@@ -6085,7 +6134,7 @@ grant execute on function recovery.candidate_move_broken(o recovery.candidate, n
 CREATE OR REPLACE FUNCTION recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body fd65aa9944e65c112eae3c8d4c69b063
+ STABLE; -- body d5e7bfb14dd8b5662d79e74f107dc395
 comment on function recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a candidate breaks (recovery.candidate_move_rules), or null.';
 
 grant execute on function recovery.candidate_move_refusal(code_ text, o recovery.candidate, n recovery.candidate, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -6107,14 +6156,14 @@ CREATE OR REPLACE FUNCTION recovery.change_record(type text, key text, before js
  RETURNS jsonb
  LANGUAGE sql
  IMMUTABLE; -- body f9ddb30f785d2495238d4d75f16c1451
-comment on function recovery.change_record(type text, key text, before jsonb, after jsonb) is 'What an action that can be undone tells: what it changed, what was there before, what it left, and their digests.';
+comment on function recovery.change_record(type text, key text, before jsonb, after jsonb) is 'What an action that can be undone tells: what it changed, the value before, the value that it left, and their digests.';
 grant execute on function recovery.change_record(type text, key text, before jsonb, after jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.change_reversibly(ids uuid[])
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 73586b47b134e5f81a910915e5e91e33
-comment on function recovery.change_reversibly(ids uuid[]) is 'Makes the changes of candidates that reconfigure or roll back. Returns how many were as they had told.';
+comment on function recovery.change_reversibly(ids uuid[]) is 'Makes the changes of candidates that reconfigure or roll back. Returns how many had recorded the truth.';
 grant execute on function recovery.change_reversibly(ids uuid[]) to public;
 
 grant execute on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, outside boolean, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
@@ -6179,8 +6228,8 @@ grant execute on function recovery.config_now(key_ text, OUT version integer, OU
 CREATE OR REPLACE FUNCTION recovery.conflicts(c recovery.candidate)
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body bf6683274419f7a5b47b7203e7c1967d
-comment on function recovery.conflicts(c recovery.candidate) is 'Whether something else stands than what the undone candidate left.';
+ STABLE; -- body fa43ec32653103205294b0611a30c6ff
+comment on function recovery.conflicts(c recovery.candidate) is 'Whether the present value is another one than the undone candidate left.';
 grant execute on function recovery.conflicts(c recovery.candidate) to public;
 
 CREATE OR REPLACE FUNCTION recovery.content_candidate_births()
@@ -6643,6 +6692,14 @@ CREATE OR REPLACE FUNCTION recovery.hold_keys(ids uuid[])
 comment on function recovery.hold_keys(ids uuid[]) is 'Makes others wait who change what these candidates change, until the transaction ends.';
 grant execute on function recovery.hold_keys(ids uuid[]) to public;
 
+CREATE OR REPLACE FUNCTION recovery.hold_scopes(ids uuid[])
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2ccb6f8ec7fbe1626ff2753c0186467f
+comment on function recovery.hold_scopes(ids uuid[]) is 'Locks scopes until the transaction ends: two reviewers together approve no more than what is left of one.';
+grant execute on function recovery.hold_scopes(ids uuid[]) to recoup_reviewer;
+
 grant execute on function recovery.ingest(sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[], categories text[], contexts jsonb[], digests bytea[], follow uuid[], named uuid[], OUT ids uuid[], OUT answers text[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.ingest(sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[], categories text[], contexts jsonb[], digests bytea[], follow uuid[], named uuid[], OUT ids uuid[], OUT answers text[])
@@ -6851,6 +6908,13 @@ CREATE OR REPLACE FUNCTION recovery.policy()
  STABLE; -- body e1e21d009c8ab032edb1b847b5bc91b4
 comment on function recovery.policy() is 'The section on recovery of the active policy.';
 grant execute on function recovery.policy() to public;
+
+CREATE OR REPLACE FUNCTION recovery.present_value(undo jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body abb5deac7d732521e99c195adc920e8c
+comment on function recovery.present_value(undo jsonb) is 'The present value of what an action that can be undone changed.';
+grant execute on function recovery.present_value(undo jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.probe_end(subject_ text, unit_ text, token_ uuid)
  RETURNS boolean
@@ -7108,7 +7172,7 @@ CREATE OR REPLACE FUNCTION recovery.rule_config()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body d6570f70156b84501c07107a6b102197
-comment on function recovery.rule_config() is 'A version of a key is its next one, set now by whoever acts.';
+comment on function recovery.rule_config() is 'A version of a key is its next one, set now by the actor.';
 grant execute on function recovery.rule_config() to public;
 
 CREATE OR REPLACE FUNCTION recovery.rule_evaluations()
@@ -7251,7 +7315,7 @@ CREATE OR REPLACE FUNCTION recovery.settle_candidates()
  SET enable_mergejoin TO 'off'
  SET enable_hashjoin TO 'on'
  SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'; -- body 84b1a6ae5977be3bfb9179c4d93618f4
+ SET enable_bitmapscan TO 'off'; -- body a0b7a2565de323b63ebc9318c58e3361
 comment on function recovery.settle_candidates() is 'A claim spends its scopes and takes a lease; an effect of ours is made; an approval reviews the error.';
 
 grant execute on function recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[]) to public;
@@ -7317,13 +7381,6 @@ CREATE OR REPLACE FUNCTION recovery.standings(kinds text[], refs text[], OUT kin
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 60e1d8e0613078aec16ef3fbcb3d098e
 comment on function recovery.standings(kinds text[], refs text[], OUT kind text, OUT ref text, OUT standing text, OUT unit text, OUT status text) is 'The condition of each subject or started unit: failed, busy, good or gone; the newest unit of it; and its status.';
 
-CREATE OR REPLACE FUNCTION recovery.stands(undo jsonb)
- RETURNS jsonb
- LANGUAGE sql
- STABLE; -- body abb5deac7d732521e99c195adc920e8c
-comment on function recovery.stands(undo jsonb) is 'What stands now where an action that can be undone left something.';
-grant execute on function recovery.stands(undo jsonb) to public;
-
 grant execute on function recovery.start_probe(parts_ text[], subject_ text, unit_ text, token_ uuid, until_ timestamp with time zone, now_ timestamp with time zone) to public;
 
 CREATE OR REPLACE FUNCTION recovery.start_probe(parts_ text[], subject_ text, unit_ text, token_ uuid, until_ timestamp with time zone, now_ timestamp with time zone)
@@ -7351,7 +7408,7 @@ CREATE OR REPLACE FUNCTION recovery.undo_reconfigure(candidate uuid, undo jsonb)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4d59331985ebe38bc80522f1da4c10b7
-comment on function recovery.undo_reconfigure(candidate uuid, undo jsonb) is 'Restores the value of a key as it stood before an action changed it, as a new version.';
+comment on function recovery.undo_reconfigure(candidate uuid, undo jsonb) is 'Restores the value that a key had before an action changed it, as a new version.';
 grant execute on function recovery.undo_reconfigure(candidate uuid, undo jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.undo_refused(given jsonb, match_ uuid, policy jsonb)
