@@ -33,9 +33,10 @@ VERBS = {
     "is_blocked", "list", "park", "record", "resolve", "review", "show", "stats", "unpark",
 }  # fmt: skip
 RECOVERY = {
-    "actions", "approve", "calibration", "claim", "evaluate", "finish", "incidents", "ingest", "list", "matches",
-    "open_scope", "propose", "recovered", "reject", "revoke_scope", "rules", "scopes", "show", "task_cancel",
-    "task_done", "tasks", "test_rules",
+    "actions", "approve", "breakers", "calibration", "claim", "close_breaker", "config", "configs", "evaluate",
+    "finish", "incidents", "ingest", "list", "matches", "open_breaker", "open_scope", "propose", "recovered", "reject",
+    "revoke_scope", "rollback", "rules", "scopes", "set_config", "show", "task_cancel", "task_done", "tasks",
+    "test_rules",
 }  # fmt: skip
 TWINS = (
     (AsyncErrors, Errors), (AsyncGate, Gate), (AsyncDeliveries, Deliveries), (AsyncRecovery, Recovery)

@@ -147,7 +147,8 @@ comment on column recovery.candidate.is_ready is
 'Whether it may start as far as the row itself says; scope, policy and pauses are asked by the claim. Generated.';
 comment on column recovery.candidate.cell is
 'What its outcome teaches about, with its action: its signature, or nothing narrower than the action. Generated.';
-comment on column recovery.candidate.confidence_basis is 'What its confidence rests on: numbers of outcomes, its own and those of wider levels.';
+comment on column recovery.candidate.confidence_basis is
+'What its confidence rests on: numbers of outcomes, its own and those of wider levels.';
 
 comment on table recovery.experience is
 'How often actions made failures go away, counted by day: of all failures, of a source, of a category of a source.';
