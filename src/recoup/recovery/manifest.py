@@ -76,8 +76,8 @@ RECOVERY = Domain(
     demo=Demo(
         name="recovery",
         help="Show five days of recovery: a failure storm to its end, with approved and automatic actions, scopes that"
-        " are exhausted and revoked, a crashed worker, orphaned runs.\n\nMatches, candidates and scopes in every status"
-        " but rolled_back; then counts by status.",
+        " are exhausted and revoked, a crashed worker, orphaned runs, a rule, breakers, a key that was changed and"
+        " restored.\n\nRows in every status; then counts by status.",
         span=timedelta(days=5),
         exists="select exists (select from recovery.candidate)",
         play="recoup_demo.recovery:play",

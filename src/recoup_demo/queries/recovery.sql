@@ -49,4 +49,8 @@ union all
 select 'task', t.status, count(*) from recovery.task t group by 2
 union all
 select 'run', r.status, count(*) from recovery.run r group by 2
+union all
+select 'breaker', b.status, count(*) from recovery.breaker b group by 2
+union all
+select 'key', c.status, count(*) from recovery.config c group by 2
  order by 1, 2;
