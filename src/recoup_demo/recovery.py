@@ -3,7 +3,8 @@
 A sync to a CRM fails forty times within an hour. People approve the first retries; when enough of these have worked,
 the rest start by themselves, until their scope is exhausted. An export is stopped: its scope is revoked. Agent runs
 crash with their machine, and are retried as new runs. A worker dies in the middle of an action. People reject, propose,
-accept a loss, end tasks. Then every other action (:mod:`recoup_demo.repairs`). At the end there are rows in every status.
+accept a loss, end tasks. Then every other action (:mod:`recoup_demo.repairs`). At the end there are rows in every
+status.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The other actions, in the demo of recovery: a rule that recommends one, breakers, keys that are changed and restored."""
+"""The other actions in the demo of recovery: a rule that recommends one, breakers, a key that is set and restored."""
 
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
