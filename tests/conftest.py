@@ -28,7 +28,7 @@ from servers import started
 
 START = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
 HOME_VARIABLE = "TEST_RECOUP_HOME"
-LONGEST = ("cli/test_commands.py", "cli/test_gate_commands.py", "gate/test_plans.py")
+LONGEST = ("cli/test_commands.py", "conformance/test_combinations.py", "docs/test_printed.py")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -150,11 +150,18 @@ def admin(server: embedded.Server, settings: Settings, database_name: str) -> It
         yield connection
 
 
+@pytest.fixture(scope="module")
+def ground(server: embedded.Server, settings: Settings, database_name: str) -> Iterator[Transaction]:
+    """A superuser's connection in autocommit, one for a module: a new one reads the catalogue and compiles anew."""
+    with contextlib.closing(connect(server.uri(database_name, admin=True), settings)) as connection:
+        yield connection
+
+
 @pytest.fixture
-def scratch(admin: Transaction) -> Iterator[Transaction]:
-    """A superuser's connection inside a transaction that is rolled back."""
-    with admin.transaction(force_rollback=True):
-        yield admin
+def scratch(ground: Transaction) -> Iterator[Transaction]:
+    """A superuser's connection inside a transaction that is rolled back. Nothing is left for the next test."""
+    with ground.transaction(force_rollback=True):
+        yield ground
 
 
 @pytest.fixture

@@ -225,10 +225,10 @@ def test_the_embedded_server_and_the_demo(at_home: tuple[Run, Path]) -> None:
     assert "applied    0001" in cli("migrate").stdout
     assert "nothing to do" in cli("migrate").stdout
     assert "error  " not in cli("doctor").stdout
-    part = cli("demo", "errors").stdout
+    part = cli("demo", "recovery").stdout
     assert "Building" in part
-    assert "Building" not in cli("demo", "errors").stdout
-    assert "Building" in cli("demo", "errors", "--fresh").stdout
+    assert "Building" not in cli("demo", "recovery").stdout
+    assert "Building" in cli("demo", "recovery", "--fresh").stdout
     first = cli("demo").stdout
     for word in (
         "Building",

@@ -6,6 +6,7 @@ when the worker is gone, it says how that ended.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -190,6 +191,7 @@ def main() -> None:
         def tell(**said: object) -> None:
             print(json.dumps(said), file=answers, flush=True)
 
+        gc.freeze()  # what is looked at is copied
         for line in sys.stdin:
             told = json.loads(line)
             worker = os.fork()
