@@ -131,7 +131,9 @@ def begin(
         raise InputRefused(
             "canary_too_large",
             f"A canary of {canary:,} holds nothing back of {plural(items, subject.noun)}.",
-            f"Give 1 to {items - 1:,}, or leave it out." if items > 1 else "Leave it out.",
+            f"Give 1 to {items - 1:,}, or leave it out."
+            if items > 1
+            else f"Leave it out: --canary is for many {subject.noun}s.",
             canary=canary,
             items=items,
         )
