@@ -34,7 +34,7 @@ from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Want
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation, people, scopes
+from recoup.recovery import breakers, evaluation, people, scopes
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.runs import running as running_
@@ -223,6 +223,23 @@ def quiet_incidents(desk: Desk, world: World) -> int:
     return UNITS
 
 
+def failed_probes(desk: Desk, world: World) -> int:
+    kinds = [f"kind-{number}" for number in range(UNITS)]
+    with desk.db.transaction(Authority.RUNNER) as tx:
+        running_.queue(tx, [running_.NewRun(kind=kind) for kind in kinds])
+    with desk.db.transaction(Authority.OPERATOR) as tx:
+        for kind in kinds:
+            breakers.open_breaker(tx, kind, reason="a test")
+    desk.advance(timedelta(minutes=2))
+    for kind in kinds:
+        with desk.db.transaction(Authority.RUNNER) as tx:
+            assert len(running_.claim(tx, kind=kind)) == 1
+    with desk.db.transaction(Authority.RUNNER) as tx:
+        for run, token in tx.execute("select run_id, token from recovery.run").fetchall():
+            running_.finish(tx, [running_.Failed(run_id=run, token=token, message="down")])
+    return UNITS
+
+
 PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "verify": waiting_companies,
     "gate-retry": due_retries,
@@ -239,6 +256,7 @@ PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "lost-workers": silent_workers,
     "orphaned-runs": silent_runs,
     "scope-expiry": ended_scopes,
+    "breaker-probes": failed_probes,
     "incident-close": quiet_incidents,
     "seal": unsealed_rows,
 }
@@ -428,6 +446,9 @@ def check(desk: Desk, duty: str, done: int, units: int) -> None:
         case "scope-expiry":
             once = "select count(*), count(distinct scope_id) from recovery.provenance where event_type = %s"
             assert (desk.rows(once, "scope_expired"), done) == ([(UNITS, UNITS)], units)
+        case "breaker-probes":
+            once = "select count(*), count(distinct key) from recoup.control_log where from_status = 'half_open'"
+            assert (desk.rows(once), done) == ([(UNITS, UNITS)], units)
         case "incident-close":
             once = "select count(*), count(distinct incident_id) from recovery.provenance where event_type = %s"
             assert (desk.rows(once, "incident_closed"), done) == ([(UNITS, UNITS)], units)
