@@ -37,7 +37,7 @@ from recoup.errors.vocabulary import Want
 from recoup.ledger import seals
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import Act, begin
-from recoup.recovery import evaluation, people, scopes
+from recoup.recovery import breakers, evaluation, people, scopes
 from recoup.recovery.executing import Executor
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
@@ -246,6 +246,23 @@ def canary(desk: Desk, world: World) -> int:
     return UNITS
 
 
+def failed_probes(desk: Desk, world: World) -> int:
+    kinds = [f"kind-{number}" for number in range(UNITS)]
+    with desk.db.transaction(Authority.RUNNER) as tx:
+        running_.queue(tx, [running_.NewRun(kind=kind) for kind in kinds])
+    with desk.db.transaction(Authority.OPERATOR) as tx:
+        for kind in kinds:
+            breakers.open_breaker(tx, kind, reason="a test")
+    desk.advance(timedelta(minutes=2))
+    for kind in kinds:
+        with desk.db.transaction(Authority.RUNNER) as tx:
+            assert len(running_.claim(tx, kind=kind)) == 1
+    with desk.db.transaction(Authority.RUNNER) as tx:
+        for run, token in tx.execute("select run_id, token from recovery.run").fetchall():
+            running_.finish(tx, [running_.Failed(run_id=run, token=token, message="down")])
+    return UNITS
+
+
 PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "verify": waiting_companies,
     "gate-retry": due_retries,
@@ -264,6 +281,7 @@ PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "orphaned-runs": silent_runs,
     "recovery-learn": untold_outcomes,
     "scope-expiry": ended_scopes,
+    "breaker-probes": failed_probes,
     "incident-close": quiet_incidents,
     "seal": unsealed_rows,
 }
@@ -459,6 +477,9 @@ def check(desk: Desk, duty: str, done: int, units: int) -> None:
         case "scope-expiry":
             once = "select count(*), count(distinct scope_id) from recovery.provenance where event_type = %s"
             assert (desk.rows(once, "scope_expired"), done) == ([(UNITS, UNITS)], units)
+        case "breaker-probes":
+            once = "select count(*), count(distinct key) from recoup.control_log where from_status = 'half_open'"
+            assert (desk.rows(once), done) == ([(UNITS, UNITS)], units)
         case "incident-close":
             once = "select count(*), count(distinct incident_id) from recovery.provenance where event_type = %s"
             assert (desk.rows(once, "incident_closed"), done) == ([(UNITS, UNITS)], units)
