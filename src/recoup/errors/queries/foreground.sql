@@ -13,7 +13,7 @@ claimed as (
      and (recovery.breaker_of('table:recoup.error', 'table:' || %(error_table)s)).name is null
   returning q.unit, q.part, q.token, q.wake_at)
 select e.error_table, e.error_id, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
-       e.severity, e.category, e.retry_count, e.max_retries, e.payload, e.created_at, c.token, c.wake_at
+       e.severity, e.category, e.retry_count, e.max_retries, e.payload, e.retry_with, e.created_at, c.token, c.wake_at
   from claimed c join recoup.error e on e.error_table = c.part and e.error_id = c.unit;
 
 -- name: why_not
