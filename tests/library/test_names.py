@@ -34,7 +34,8 @@ VERBS = {
 }  # fmt: skip
 RECOVERY = {
     "actions", "approve", "claim", "evaluate", "finish", "incidents", "ingest", "list", "matches", "open_scope",
-    "propose", "recovered", "reject", "revoke_scope", "scopes", "show", "task_cancel", "task_done", "tasks",
+    "config", "configs", "rollback", "set_config", "propose", "recovered", "reject", "revoke_scope",
+    "scopes", "show", "task_cancel", "task_done", "tasks",
 }  # fmt: skip
 TWINS = (
     (AsyncErrors, Errors), (AsyncGate, Gate), (AsyncDeliveries, Deliveries), (AsyncRecovery, Recovery)
