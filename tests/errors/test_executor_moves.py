@@ -31,6 +31,7 @@ ESCALATE = (
     "status = 'ESCALATED', escalation_level = 1, escalated_at = recoup.now(), escalated_to = 'lead',"
     " escalation_reason = 'no answer'"
 )
+RAISE = ESCALATE.replace("status = 'ESCALATED', ", "")
 ARCHIVE = "archived_at = recoup.now(), archive_reason = 'MANUAL'"
 REVIEW = "last_reviewed_at = recoup.now()"
 # Who, from which status, what, and what is told of it.
@@ -135,7 +136,11 @@ BEYOND = [
     (EXECUTOR, "PARKED", UNPARK.replace("retry_until = null", "retry_until = recoup.now()"), "RC049"),
     (EXECUTOR, "PARKED", "archived_at = recoup.now(), archive_reason = 'TTL_EXPIRED'", "RC049"),
     (EXECUTOR, "PARKED", "parked_by = 'eve'", "RC049"),
-    (EXECUTOR, "ESCALATED", "escalation_level = 2, escalated_at = recoup.now()", "RC049"),
+    (EXECUTOR, "ESCALATED", "escalation_level = 1, escalated_to = 'eve'", "RC049"),
+    (EXECUTOR, "PARKED", RAISE.replace("recoup.now()", "recoup.now() - interval '1 day'"), "RC049"),
+    (EXECUTOR, "PARKED", f"{RAISE}, assigned_to = 'eve'", "RC049"),
+    (EXECUTOR, "PARKED", """retry_with = '"x"'""", "RC049"),
+    (EXECUTOR, "PARKED", f"""{ARCHIVE}, retry_with = '"x"'""", "RC049"),
     (EXECUTOR, "PARKED", "status = 'RESOLVED', archived_at = recoup.now(), archive_reason = 'RESOLVED'", "RC002"),
     (EXECUTOR, "RETRY_PENDING", f"{ARCHIVE}, next_retry_at = null", "RC002"),
     (EXECUTOR, "ACTIVE", ARCHIVE, "RC002"),

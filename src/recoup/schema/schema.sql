@@ -6156,7 +6156,7 @@ CREATE OR REPLACE FUNCTION recovery.change_record(type text, key text, before js
  RETURNS jsonb
  LANGUAGE sql
  IMMUTABLE; -- body f9ddb30f785d2495238d4d75f16c1451
-comment on function recovery.change_record(type text, key text, before jsonb, after jsonb) is 'What an action that can be undone tells: what it changed, the value before, the value that it left, and their digests.';
+comment on function recovery.change_record(type text, key text, before jsonb, after jsonb) is 'What an action that can be undone records: what it changed, the value before, the value it left, and their digests.';
 grant execute on function recovery.change_record(type text, key text, before jsonb, after jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recovery.change_reversibly(ids uuid[])

@@ -72,7 +72,7 @@ select 'recovery/config', k.parameters ->> 'key', null, k.status, k.candidate_id
    and (select count(*) from recovery.config c where c.candidate_id = k.candidate_id) <> 1
 
 -- name: undone
--- What was undone had been done, by an action that can be undone, once; and what was there before it is what was restored.
+-- What was undone had been done, by an action that can be undone, once; and what was there before it was restored.
 select 'recovery/undo' as breaks, r.candidate_id, r.parameters ->> 'undoes' as undoes, r.status,
        u.status as undone_status
   from recovery.candidate r

@@ -21,7 +21,7 @@ language sql immutable as $$
            recovery.digest_of(after)) end
 $$;
 comment on function recovery.change_record(text, text, jsonb, jsonb) is
-'What an action that can be undone tells: what it changed, the value before, the value that it left, and their digests.';
+'What an action that can be undone records: what it changed, the value before, the value it left, and their digests.';
 
 create or replace function recovery.present_value(undo jsonb) returns jsonb
 language sql stable as $$
