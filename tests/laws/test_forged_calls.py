@@ -100,6 +100,7 @@ def test_no_step_that_is_a_consequence_is_made(hostile: Transaction) -> None:
         ("recoup.error", "RESOLVED"), ("recoup.error_redaction", "DONE"),  # tests/errors/test_erasing.py
         ("recovery.scope", "active"), ("recovery.scope", "exhausted"),  # tests/recovery/test_scopes.py
         ("recoup.error", "RETRY_PENDING"), ("recoup.error", "PARKED"), ("recoup.error", "ESCALATED"),
+        ("recovery.breaker", "open"), ("recovery.breaker", "closed"),  # tests/recovery/test_breakers.py
     }  # fmt: skip
     frame = FRAME.format("cl.settle_attempts")
     statements = [
@@ -171,7 +172,7 @@ def test_nobody_gets_hold_of_what_the_owner_has(hostile: Transaction) -> None:
 
 
 def test_functions_of_the_owner_are_few_and_each_does_its_own(admin: Transaction) -> None:
-    """They find nothing by a caller's search path; others call four of them; recorders alone write logs."""
+    """They find nothing by a caller's search path; others call five of them; recorders alone write logs."""
     definers = admin.execute(
         "select p.oid::regproc::text, p.proconfig, p.prosrc, exists (select from aclexplode(coalesce(p.proacl,"
         " acldefault('f', p.proowner))) a where a.grantee <> p.proowner) from pg_proc p"
@@ -182,6 +183,7 @@ def test_functions_of_the_owner_are_few_and_each_does_its_own(admin: Transaction
     assert {name for name, _, _, called in definers if called} == {
         "recoup.present_incarnation", "recoup.seal_next",
         "recovery.hold_errors", "recovery.kept_errors",  # one locks rows, the other reads them
+        "recovery.hold_scopes",  # locks rows
     }  # fmt: skip
     for log in LOGS:
         writes = re.compile(rf"insert into {re.escape(log.table)}\s")

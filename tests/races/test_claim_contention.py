@@ -36,8 +36,10 @@ EVALUATORS, MATCHES, MORE_MATCHES = 8, 600, 2_000
 SHARE = (1, 3, 7, 20)  # how many a claimer asks for
 PATIENCE_S = 120
 COST = 3
-PROOFS = 10
+PROOFS = 20  # so many outcomes make an action surely good
 POLICY = f"""
+[recovery]
+held_share = 0
 [recovery.plan]
 outside = ["{RETRY}"]
 [recovery.actions.{RETRY}]

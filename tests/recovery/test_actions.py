@@ -159,7 +159,7 @@ def test_with_an_approval_the_error_is_escalated(stage: Stage) -> None:
 def test_by_itself_it_raises_the_tier_and_no_more(new_stage: NewStage) -> None:
     stage = new_stage()
     stage.apply(f'[recovery.plan]\nerror = ["{ESCALATE}"]\noutside = ["{ESCALATE}"]\n')
-    for _ in range(8):
+    for _ in range(6):
         escalated(stage)
     error = stage.park()
     stage.settle()

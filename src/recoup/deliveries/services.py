@@ -4,11 +4,9 @@ The library is an extra, and is imported where a route needs it: that takes a se
 which are secrets, so it is kept from logging in this process.
 """
 
-import importlib
 import logging
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from recoup.deliveries.webhooks import Undelivered, Unusable
 
@@ -19,7 +17,7 @@ EXTRA = "recoup[notify]"
 def service(url: str, *, timeout_s: float) -> Callable[[str, str], None]:
     """A function that sends a title and a text. Unusable, in words without the URL, if the library cannot use it."""
     try:
-        apprise: Any = importlib.import_module("apprise")
+        import apprise
     except ImportError:
         raise Unusable(f"needs the library apprise, which is not installed: pip install '{EXTRA}'") from None
     logging.getLogger("apprise").setLevel(logging.CRITICAL + 1)

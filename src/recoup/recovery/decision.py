@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 from recoup.recovery.effects import lacks
-from recoup.recovery.policy import Action, RecoveryPolicy
+from recoup.recovery.policy import Action, RecoveryPolicy, Rule
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, MatchStatus, Skip, SubjectKind
 
 Standing: TypeAlias = Literal["failed", "busy", "good", "gone"]
@@ -380,7 +380,7 @@ def recommend(facts: Facts, policy: RecoveryPolicy) -> Recommendation | None:
     fired = by_weight(facts.fired or (), policy)
     for name in fired:
         rule = policy.rules[name]
-        if _is_left(rule.action, rule.times, facts, policy):
+        if _is_left(rule, facts, policy):
             others = tuple(one for one in fired if one != name)
             return Recommendation(
                 action_name=rule.action, fired=(name, *others), weight=rule.weight, parameters=rule.parameters or None
@@ -394,14 +394,18 @@ def by_weight(fired: Sequence[str], policy: RecoveryPolicy) -> tuple[str, ...]:
     return tuple(sorted(fired, key=lambda name: (-policy.rules[name].weight, name)))
 
 
-def _is_left(action_name: str, times: int, facts: Facts, policy: RecoveryPolicy) -> bool:
-    """Whether an action applies, was not rejected or found useless, and was tried fewer times than this."""
-    of_it = [one for one in facts.candidates if one.action_name == action_name]
+def _is_left(rule: Rule, facts: Facts, policy: RecoveryPolicy) -> bool:
+    """Whether the action of a rule can be executed, was not rejected or found useless, and may be tried again."""
+    of_it = [one for one in facts.candidates if one.action_name == rule.action]
     if any(one.status is CandidateStatus.REJECTED or one.skip_reason == Skip.LOW_CONFIDENCE for one in of_it):
         return False
     tried = [one for one in of_it if one.skip_reason not in UNTRIED and not _untried(one)]
-    action = policy.actions[action_name]
-    return len(tried) < times and action.type not in facts.not_applicable and applicable(action, facts.kind)
+    action = policy.actions[rule.action]
+    return (
+        len(tried) < rule.times
+        and action.type not in facts.not_applicable
+        and executable(action, facts.kind, rule.parameters)
+    )
 
 
 def next_action(facts: Facts, policy: RecoveryPolicy) -> str | None:
@@ -414,12 +418,7 @@ def next_action(facts: Facts, policy: RecoveryPolicy) -> str | None:
             left.remove(one.action_name)
     for name in left:
         action = policy.actions.get(name)
-        if (
-            action is not None
-            and action.type not in facts.not_applicable
-            and applicable(action, facts.kind)
-            and lacks(action.type, facts.kind, action.parameters) is None
-        ):
+        if action is not None and action.type not in facts.not_applicable and executable(action, facts.kind):
             return name
     return None
 
@@ -445,6 +444,11 @@ APPLICABLE: Mapping[ActionType, frozenset[SubjectKind]] = {
 def applicable(action: Action, kind: SubjectKind) -> bool:
     """Whether an action can be executed for subjects of this kind."""
     return kind in APPLICABLE[action.type]
+
+
+def executable(action: Action, kind: SubjectKind, more: Mapping[str, Any] | None = None) -> bool:
+    """Whether it is, with what it is given: its parameters, and more."""
+    return applicable(action, kind) and lacks(action.type, kind, {**action.parameters, **(more or {})}) is None
 
 
 def _scope_for(action_name: str, scopes: Sequence[Scope]) -> Scope | None:

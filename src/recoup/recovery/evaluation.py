@@ -30,9 +30,9 @@ from recoup.recovery.decision import (
     Propose,
     Scope,
     Wait,
-    applicable,
     by_weight,
     decide,
+    executable,
 )
 from recoup.recovery.facts import Claimed, Seen, look
 from recoup.recovery.lifecycle import MATCH
@@ -173,7 +173,10 @@ def _with_scopes(tx: Transaction, decided: Decided, policy: RecoveryPolicy) -> l
         return list(decided)
     opened: dict[UUID, Scope] = {}
     for kind in set(lacking.values()):
-        rules = (one.action for one in policy.rules.values() if applicable(policy.actions[one.action], kind))
+        rules = (
+            one.action for one in policy.rules.values()
+            if executable(policy.actions[one.action], kind, one.parameters)
+        )  # fmt: skip
         names = list(dict.fromkeys([*policy.plan.get(kind, ()), *rules]))
         given = {
             "incidents": [incident for incident, of in lacking.items() if of is kind], "actions": names,
