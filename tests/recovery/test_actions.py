@@ -159,7 +159,7 @@ def test_with_an_approval_the_error_is_escalated(stage: Stage) -> None:
 def test_by_itself_it_raises_the_tier_and_no_more(new_stage: NewStage) -> None:
     stage = new_stage()
     stage.apply(f'[recovery.plan]\nerror = ["{ESCALATE}"]\noutside = ["{ESCALATE}"]\n')
-    for _ in range(6):
+    for _ in range(12):
         escalated(stage)
     error = stage.park()
     stage.settle()
@@ -174,14 +174,15 @@ def test_by_itself_it_raises_the_tier_and_no_more(new_stage: NewStage) -> None:
 
 
 def escalated(stage: Stage) -> None:
-    """One that a person approved, and whose task was done."""
+    """One whose task was done."""
     (match,) = stage.outside()
     stage.settle()
     stage.scope(match, actions=[ESCALATE])
     stage.settle()
     candidate = stage.candidate(match)
-    assert stage.approve(candidate["candidate_id"]) == [None]
-    stage.settle()
+    if candidate["status"] == "pending":  # later ones start by themselves
+        assert stage.approve(candidate["candidate_id"]) == [None]
+        stage.settle()
     done(stage, match)
 
 
