@@ -58,7 +58,7 @@ BREACHES = (
     Breach("token", HUB, {}, {"token": ONE}, "token changes when a retry ends"),
     Breach("max_retries", OPERATOR, IN_PARK, {"max_retries": 5}, "grants one retry"),
     Breach("expires_at", OPERATOR, IN_PARK, {"expires_at": 6 * DAY}, "only an unparking moves"),
-    Breach("retry_with", OPERATOR, IN_PARK, UNPARKED | {"retry_with": {"model": "b"}}, "comes with a recovery candidate"),
+    Breach("retry_with", OPERATOR, IN_PARK, UNPARKED | {"retry_with": {"a": 1}}, "comes with a recovery"),
     Breach(
         "superseded_by_another", WORKER, {}, {"archived_at": NOW, "archive_reason": "SUPERSEDED"}, "only a hub",
     ),
