@@ -15,13 +15,13 @@ import pytest
 
 from recoup.database.connection import Actor
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import config, executing, review, undoing
+from recoup.recovery import breakers, config, executing, review, undoing
 from recoup.recovery.executing import Claimed, Executor, Failed, RolledBack, Subject
 from recoup.refusals import InputRefused, LawRefused, Refusal
 from recovery.stage import RETRY, NewStage, Stage
 from recovery.subjects import crashed_run, exhausted_intake
 
-RECONFIGURE, ROLLBACK = "reconfigure", "rollback"
+RECONFIGURE, ROLLBACK, BREAK = "reconfigure", "rollback", "circuit_breaker"
 UNDO = [RECONFIGURE, ROLLBACK, RETRY]
 OWN = """
 [recovery.actions.resize]
@@ -575,4 +575,36 @@ def test_an_action_that_undid_itself_is_rolled_back(own: Callable[[], tuple[Stag
     with pytest.raises(LawRefused) as refused:
         roll_back(stage, made)
     assert refused.value.code == "undo_not_done"
+    stage.whole()
+
+
+# Breakers -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_breaker_that_an_action_opened_is_closed_again_unless_it_is_another_opening(
+    new_stage: NewStage, changed: bool
+) -> None:
+    stage = new_stage()
+    error = stage.park()
+    stage.settle()
+    match = stage.match_of(error)["failure_match_id"]
+    stage.scope(match, actions=[BREAK, ROLLBACK])
+    made = executed(stage, match, BREAK)
+    (opened,) = stage.rows("select * from recovery.breaker")
+    assert opened["status"] == "open"
+    assert stage.act("resolve", error), "so that its candidate ends"
+    stage.settle()
+    assert row_of(stage, made)["finished_at"] is not None
+    if changed:
+        with stage.person("olga", Authority.OPERATOR) as tx:
+            breakers.close_breaker(tx, opened["name"])
+        stage.advance(seconds=1)
+        with stage.person("olga", Authority.OPERATOR) as tx:
+            assert breakers.open_breaker(tx, opened["name"], reason="down again")
+    undoing_ = row_of(stage, rolled_back(stage, made))
+    (now_,) = stage.rows("select * from recovery.breaker")
+    assert (undoing_["status"], undoing_["error"], now_["status"]) == (
+        ("failed", "CONFLICT", "open") if changed else ("succeeded", None, "closed")
+    )
     stage.whole()
