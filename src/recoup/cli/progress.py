@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from recoup.cli.output import say
 
 LINE_EVERY_S = 5.0
+ONE_STOP_S = 0.25  # supervisors and timeout(1) send a signal to a process and to its group: that is one request
 Tell = Callable[[str, float | None], None]  # a text, and the share that is done
 
 
@@ -20,15 +21,16 @@ def end_at_once() -> None:
 
 def stop_by_signal(stop: Callable[[], None], words: str, *, again: Callable[[], None] = end_at_once) -> None:
     """Ctrl-C or SIGTERM asks the command to finish; a second one ends it at once."""
-    asked = False
+    asked_at: float | None = None
 
     def ask(_number: int, _frame: object) -> None:
-        nonlocal asked
-        if asked:
+        nonlocal asked_at
+        if asked_at is None:
+            asked_at = time.monotonic()
+            stop()
+            say(words)
+        elif time.monotonic() - asked_at > ONE_STOP_S:
             again()
-        asked = True
-        stop()
-        say(words)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, ask)
