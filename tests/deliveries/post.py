@@ -68,7 +68,10 @@ def receiving(status: int = 200, **answer: Any) -> Iterator[Receiver]:
 
         def log_message(self, *_: object) -> None: ...
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 100  # of five that come at once, the system may drop one, and its sender waits a second
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     found.append(Receiver(server.server_address[1], status, **answer))
     found[0].hold.set()
