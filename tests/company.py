@@ -17,6 +17,7 @@ from recoup.gate import Attempt, Failed, NewIntake, Passed
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
 from recoup.runs import NewRun, Started, running
+from tiers import REVIEWED, WHEN_PARKED, escalated
 
 WORKER = "test-worker"
 # What a migration does before it changes a declaration, for whoever tampers with one.
@@ -193,11 +194,9 @@ def error_in(tx: Transaction, status: str) -> int:
             return new_error(tx)
     error = new_error(tx, want=Want.PARK)
     if status == "ESCALATED":
-        decide_error(
-            tx, error, "status = 'ESCALATED', escalation_level = 1, escalated_at = now_, escalated_to = 'lead'"
-        )
+        decide_error(tx, error, f"status = 'ESCALATED', {escalated(1, 'lead')}, last_reviewed_at = now_")
     elif status == "RESOLVED":
-        decide_error(tx, error, "status = 'RESOLVED', archived_at = now_, archive_reason = 'RESOLVED'")
+        decide_error(tx, error, f"status = 'RESOLVED', archived_at = now_, archive_reason = 'RESOLVED', {REVIEWED}")
     return error
 
 
@@ -211,9 +210,9 @@ def decide_error(tx: Transaction, error: int, change: str) -> None:
 def without_window(tx: Transaction, error: int) -> None:
     """To be retried as one that a person started: when its time is over it leaves, and no window is closed before."""
     parked = "status = 'PARKED', disposition = 'PARKED', parked_at = now_, parked_by = recoup.acting_id()"
-    decide_error(tx, error, f"{parked}, park_reason = 'look', next_retry_at = null")
+    decide_error(tx, error, f"{parked}, park_reason = 'look', next_retry_at = null, {WHEN_PARKED}")
     unparked = "status = 'RETRY_PENDING', disposition = 'RETRY', parked_at = null, parked_by = null, park_reason = null"
-    decide_error(tx, error, f"{unparked}, retry_until = null, next_retry_at = now_")
+    decide_error(tx, error, f"{unparked}, retry_until = null, next_retry_at = now_, {REVIEWED}")
 
 
 def room_in_archive(tx: Transaction, error: int) -> None:
@@ -265,13 +264,14 @@ def delivery_in(tx: Transaction, status: str) -> UUID:
     return claimed.delivery_id
 
 
-def new_operation(tx: Transaction) -> UUID:
-    """A bulk operation without items."""
+def new_operation(tx: Transaction, *, items: int = 2**31 - 1) -> UUID:
+    """A bulk operation whose items are yet to be written."""
     with acting(tx, Authority.OPERATOR):
         row = tx.execute(
             "insert into recoup.operation (subject, verb, arguments, filter, items, digest, requested_at, requested_by)"
-            " values ('recoup.error', 'review', '{}', '{}', 0, sha256(''), recoup.now(), recoup.acting_id())"
-            " returning operation_id"
+            " values ('recoup.error', 'review', '{}', '{}', %s, sha256(''), recoup.now(), recoup.acting_id())"
+            " returning operation_id",
+            (items,),
         ).fetchone()
     assert row is not None
     made: UUID = row[0]

@@ -16,8 +16,9 @@ import product
 from recoup import clock
 from recoup.audit import audit
 from recoup.database.connection import Database, connect
-from recoup.errors import archive, recording, retrying
+from recoup.errors import archive, escalation, recording, retrying
 from recoup.errors.archive import Swept
+from recoup.errors.escalation import Raised
 from recoup.errors.recording import NewError, Recorded
 from recoup.errors.retrying import Claimed, Ended, Failed, Succeeded
 from recoup.lifecycles.declaration import Authority
@@ -130,6 +131,17 @@ class Hub:
         while moved := self.sweep().gone:
             gone += moved
         return gone
+
+    def raise_tiers(self) -> Raised:
+        with self.db.transaction(Authority.ERROR_WORKER) as tx:
+            return escalation.raise_tiers(tx)
+
+    def age(self, by: timedelta) -> None:
+        """Let time pass; at its end the review of the last tier is due of whatever was parked that long."""
+        last = 4 * HOUR + SECOND
+        self.advance(by - last)
+        self.raise_tiers()
+        self.advance(last)
 
     def operate(self, change: str, error_id: int) -> None:
         """What an operator changes, past the library."""

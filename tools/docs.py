@@ -52,7 +52,9 @@ def settings_page() -> str:
         "Relative paths in it start at its folder. It is refused when other users own it or can write it, and a",
         "symbolic link is not followed. `dsn` and `home` exclude each other: the one from the first of these sources",
         "counts. Under `[handlers]` it names the function that retries the errors of a table:",
-        '`"outreach.dol_errors" = "pipeline.retries:dol"` ([how to](../howto/run-a-worker.md)).\n',
+        '`"outreach.dol_errors" = "pipeline.retries:dol"` ([how to](../howto/run-a-worker.md)).',
+        "Under `[secrets]` it names the file of a variable that a route needs, which only its owner may read:",
+        '`OPS_URL = "secrets/ops_url"` ([how to](../howto/deliver-notices.md)).\n',
         "| variable | in `recoup.toml` | default | allowed | what it is for |",
         "|---|---|---|---|---|",
     ]

@@ -172,12 +172,16 @@ FAILING = Workload(
     unit="candidates", k=100, stage=ready, ours=half_and_none,
     full=Size(batches=40), quick=small(batches=20), aims=(Aim(metric="half_failing_to_none", most=1.2),),
 )  # fmt: skip
-CLAIM = Workload(
-    name="claim-candidates-1m",
-    description="claim candidates and end them, 100 a transaction, while 1,000,000 others wait for a decision",
-    unit="candidates", k=100, stage=ready, twins=CANDIDATES, aims=(of_raw(0.85),),
-    ours=drained(partial(turned, fails=none)), raw=drained(partial(raw_turned, fails=none)),
-    full=Size(batches=20, rounds=11, idle=1_000_000), quick=small(batches=4, rounds=3, idle=20_000),
+CLAIMS = tuple(
+    Workload(
+        name=f"claim-candidates-1m{'' if k == 100 else f'-{k}'}",
+        description=f"claim candidates and end them, {k:,} a transaction, while 1,000,000 others wait for a decision",
+        unit="candidates", k=k, stage=ready, twins=CANDIDATES, aims=(of_raw(0.85),),
+        ours=drained(partial(turned, fails=none)), raw=drained(partial(raw_turned, fails=none)),
+        full=Size(batches=batches, rounds=11, idle=1_000_000),
+        quick=small(batches=4, rounds=3, idle=20_000),
+    )
+    for k, batches in ((100, 20), (1000, 10))
 )  # fmt: skip
 DRAINS = tuple(
     Workload(

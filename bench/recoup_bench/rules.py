@@ -11,10 +11,10 @@ from typing import Any
 from uuid import UUID
 
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery.decision import recommend
 from recoup.recovery.facts import Claimed, look
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.recommending import recommend
 from recoup.recovery.rules import Moment, compiled, evaluate, read_facts
 from recoup_bench.ground import Ground
 from recoup_bench.measure import OURS, Timed

@@ -10,10 +10,12 @@ from typing import Any
 
 from recoup.refusals import InputRefused
 from recoup.settings import Settings
+from recoup.worker import loaded
 from recoup_bench import (
     errors,
     gate_zero,
     logs,
+    metrics,
     peers,
     promotion,
     recovery,
@@ -32,8 +34,9 @@ from recoup_bench.workload import Trial, Workload
 WORKLOADS: tuple[Workload, ...] = (
     *gate_zero.MOVES, gate_zero.APPEND, gate_zero.OUTCOMES, verify.VERIFY, logs.READ, logs.SEAL, *gate_zero.CLAIMS,
     gate_zero.FAIL_ONCE, errors.RECORD, errors.PLAIN, *retries.RETRIES, retries.FAILING, retries.CLAIM,
-    *retries.DRAINS, *retries.FAIL_ONCE, workers.DRAIN, errors.ARCHIVE, *promotion.GATE, signatures.SIGNATURES,
-    recovery.INGEST, recovery.CLAIM_FINISH, recovery.FAILING, recovery.CLAIM, *recovery.DRAINS, rules.EVALUATE,
+    *retries.DRAINS, *retries.FAIL_ONCE, workers.DRAIN, errors.ARCHIVE, metrics.METRICS, *promotion.GATE,
+    signatures.SIGNATURES, recovery.INGEST, recovery.CLAIM_FINISH, recovery.FAILING, *recovery.CLAIMS,
+    *recovery.DRAINS, rules.EVALUATE,
 )  # fmt: skip
 MAX_ROUNDS = 1000
 
@@ -96,6 +99,7 @@ def measure(
 
 def _run(trial: Trial, say: Callable[[str], None]) -> Outcome:
     workload, size = trial.workload, trial.size
+    loaded.keep()  # as a worker does
     timed: dict[str, list[Timed]] = {side: [] for side in trial.sides}
     for number, side in interleaved(list(timed), size.warm_ups + size.rounds):
         if sum(map(len, timed.values())) == number * len(timed):  # the first of its round

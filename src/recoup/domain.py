@@ -26,6 +26,7 @@ from recoup.lifecycles.logs import Log
 from recoup.operations.verbs import Subject
 from recoup.pauses.scopes import Pausable
 from recoup.policy.section import Part
+from recoup.signals import Source
 from recoup.worker.duty import Duty
 
 SchemaObject = tuple[str, int, str]  # schema, kind, name: as recoup.schema.describe sorts them
@@ -99,6 +100,7 @@ class Domain:
     invariants: tuple[Invariant, ...] = ()
     held: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # laws: lines of its documents that they enforce
     checks: tuple[Check, ...] = ()  # health checks of the doctor
+    signals: tuple[Source, ...] = ()  # what alerts are raised on
     pausable: tuple[Pausable, ...] = ()  # in addition to its duties and its tables
     refusals: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # SQLSTATE: code, and what it protects
     subjects: tuple[Subject, ...] = ()  # what people act on, and the verbs for it
@@ -149,6 +151,11 @@ def logs(domains: Sequence[Domain]) -> tuple[Log, ...]:
 def finders(domains: Sequence[Domain]) -> tuple[Finder, ...]:
     """How the rows of all domains are found."""
     return tuple(finder for domain in domains for finder in domain.finders)
+
+
+def sources(domains: Sequence[Domain]) -> tuple[Source, ...]:
+    """Everything that is measured for alerts."""
+    return tuple(source for domain in domains for source in domain.signals)
 
 
 def pausables(domains: Sequence[Domain]) -> Iterator[Pausable]:

@@ -1,5 +1,6 @@
 """The domains of the product. A new one is a folder with a manifest, and a line here."""
 
+from recoup.alerts.manifest import alerts
 from recoup.deliveries.manifest import DELIVERIES
 from recoup.domain import Domain
 from recoup.errors.manifest import ERRORS
@@ -9,4 +10,5 @@ from recoup.platform import PLATFORM
 from recoup.recovery.manifest import RECOVERY
 from recoup.runs.manifest import RUNS
 
-DOMAINS: tuple[Domain, ...] = (PLATFORM, GATE, MINT, ERRORS, RUNS, DELIVERIES, RECOVERY)
+MEASURED: tuple[Domain, ...] = (PLATFORM, GATE, MINT, ERRORS, RUNS, DELIVERIES, RECOVERY)
+DOMAINS: tuple[Domain, ...] = (*MEASURED, alerts(MEASURED))  # which judges what the others measure

@@ -15,6 +15,7 @@ from recoup.pauses.scopes import GLOBAL, Pausable
 from recoup.pauses.scopes import OPERATION as AN_OPERATION
 from recoup.work.logs import CLAIM_LOG
 from recoup.worker.duties import DUTIES
+from recoup.worker.gauges import WORKERS
 from recoup.worker.lifecycle import WORKER
 from recoup.worker.policy import WorkerPolicy
 
@@ -22,7 +23,7 @@ PLATFORM = Domain(
     name="platform",
     package="recoup.schema",
     description="Time, lifecycles, logs and seals, the policy, pauses, workers, bulk operations.",
-    release=7,
+    release=8,
     lifecycles=(PAUSE, WORKER, clock.CLOCK, OPERATION, OPERATION_ITEM),
     logs=(
         PAUSE_LOG,
@@ -63,6 +64,7 @@ PLATFORM = Domain(
             resume=resume,
         ),
     ),
+    signals=(WORKERS,),
     refusals=refusals.PLATFORM,
     finders=(FINDER,),
     commands=(

@@ -14,7 +14,8 @@ PREFIX = "RECOUP_"
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 TABLE = re.compile(r"[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*")
 ACTION = re.compile(r"[a-z][a-z0-9_]{0,99}")
-FUNCTIONS = frozenset({"handlers", "actions"})  # sections that name functions
+VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
+FUNCTIONS = frozenset({"handlers", "actions", "secrets"})  # sections that name functions, or files
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,21 @@ def actions(file: ProjectFile) -> dict[str, str]:
                 file=str(file.path), section="actions", key=action, line=file.line_of("actions", action),
             )  # fmt: skip
     return dict(found)
+
+
+def secrets(file: ProjectFile) -> dict[str, str]:
+    """The files that hold secrets of routes, by the names that the policy has for them."""
+    found: dict[str, Any] = file.values.get("secrets", {})
+    for name, path in found.items():
+        # What is written there may be the secret itself, so it is not repeated.
+        if not VARIABLE.fullmatch(name) or not isinstance(path, str) or not path.strip() or "://" in path:
+            raise SettingRefused(
+                "bad_setting",
+                f"{file.place('secrets', name)} is not a variable in capital letters and the path of a file.",
+                'Write the secret into a file of its own (chmod 600), and its path here: OPS_URL = "secrets/ops_url"',
+                file=str(file.path), section="secrets", key=name, line=file.line_of("secrets", name),
+            )  # fmt: skip
+    return {name: str(file.folder / path) for name, path in found.items()}
 
 
 def _wrong(

@@ -18,6 +18,7 @@ from recoup.project import ProjectFile
 from recoup.setting import Given, Setting, empty, from_environment, from_file, parsed
 from recoup.setting import actions as read_actions
 from recoup.setting import handlers as read_handlers
+from recoup.setting import secrets as read_secrets
 
 NO_PROJECT = "none"
 OPTIONS: dict[str, str] = {}  # what the command line was given: --dsn, --home, --project
@@ -97,6 +98,7 @@ class Settings:
     # fmt: on
     handlers: Mapping[str, str] = field(default_factory=dict, compare=False)  # of the project file: table, function
     actions: Mapping[str, str] = field(default_factory=dict, compare=False)  # the same: action, function
+    secrets: Mapping[str, str] = field(default_factory=dict, compare=False)  # the same: variable, file
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)  # where each value that is given comes from
 
 
@@ -133,6 +135,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         project=None if file is None else file.path,
         handlers={} if file is None else read_handlers(file),
         actions={} if file is None else read_actions(file),
+        secrets={} if file is None else read_secrets(file),
         sources={name: one.source for name, one in given.items()},
     )
 

@@ -2,8 +2,9 @@
 
 Every day hubs fail, retry what is due, and mostly succeed in the end. A vendor is down for nine days: its hub is
 paused, retry windows close, and when it is back everything is unparked at once. A worker dies during its retries.
-People park, resolve, assign, escalate and archive. At the end there are errors in every status and disposition,
-archives for every reason, and a park queue.
+People park, resolve, assign, escalate and archive. A large import fails: alerts fire, and end the day after. Errors are
+unparked a few at first, fail again, and the rest stays parked. At the end there are errors in every status and
+disposition, archives for every reason, and a park queue with every tier.
 """
 
 import random
@@ -17,7 +18,7 @@ from uuid import UUID
 from recoup import clock, pauses
 from recoup.database.connection import Actor, Database
 from recoup.database.queries import load
-from recoup.errors import archive, parking, retrying
+from recoup.errors import archive, escalation, parking, retrying
 from recoup.errors.listing import Filter, Listed, list_errors
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError, record
@@ -25,6 +26,7 @@ from recoup.errors.subject import SUBJECT
 from recoup.errors.vocabulary import ErrorStatus, Severity
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import begin, carry_on
+from recoup_demo import watch
 
 Q = load("recoup_demo", "errors.sql")
 DAYS = 90
@@ -34,6 +36,10 @@ WORKER = Actor("system", "demo-worker")
 ON_CALL, LEAD = Actor("human", "demo-on-call"), Actor("human", "demo-lead")
 DOL, TARGET, PEOPLE = "outreach.dol_errors", "outreach.company_target_errors", "people.people_errors"
 OUTAGE = range(40, 49)  # days without the vendor that finds domains
+IMPORT = 60  # the day on which a large import fails
+WATCHED = range(58, 64)  # days on which alerts are judged
+NOT_FIXED = 70  # the day on which errors are unparked whose cause is still there
+PROCESSED = 400  # units of work a day, of each table
 RETRY_ROUNDS = (
     timedelta(seconds=40),
     timedelta(minutes=6),
@@ -108,19 +114,26 @@ class Play:
             self._pause(TARGET, "the vendor of domain data is down")
         if day == OUTAGE.stop:
             self._vendor_is_back()
-        self._fail(1.0 + (2.0 if day == 60 else 0.0))  # on one day a large import fails
-        self._retry()
+        self._fail(3.0 if day == IMPORT else 1.0)
+        watch.report(self.database, WORKER, dict.fromkeys((DOL, TARGET, PEOPLE), PROCESSED))
+        self._retry(watched=day in WATCHED)
+        if day == IMPORT:
+            self._silence()
         if day == 25:
             self._a_worker_dies(8)
         if day % 7 == 3:
             self._triage()
+        if day == NOT_FIXED:
+            why = watch.let_a_few_go(self.database, ON_CALL, WORKER, DOL, "EIN_NO_MATCH")
+            self._tell(f"errors unparked, {watch.CANARY} at first: {why}")
         if day % 30 == 29:
             self._tell(f"{self._count():,} errors so far")
         self._sweep()
 
     def _last_day(self) -> None:
         self._fail(1.5)
-        self._retry(rounds=2)
+        watch.report(self.database, WORKER, dict.fromkeys((DOL, TARGET, PEOPLE), PROCESSED))
+        self._retry(rounds=3, watched=True)
         self._triage()
         self._sweep()
         # After the last sweep, so that some closed errors are not archived yet.
@@ -149,11 +162,13 @@ class Play:
             payload={"job": "demo", "api_key": "never stored"} if self._chance.random() < 0.3 else None,
         )
 
-    def _retry(self, *, rounds: int = len(RETRY_ROUNDS)) -> None:
+    def _retry(self, *, rounds: int = len(RETRY_ROUNDS), watched: bool = False) -> None:
         """Retry what is due: some at once, the rest within the hour."""
         succeeds = {trouble.code: trouble.succeeds for trouble in TROUBLES}
         for wait in RETRY_ROUNDS[:rounds]:
             self._pass(wait)
+            if watched:
+                watch.judge(self.database, WORKER)
             with self.database.transaction(Authority.HUB, actor=WORKER) as tx:
                 claimed = retrying.claim(tx, limit=1000, worker=WORKER.id)
             if not claimed:
@@ -215,6 +230,11 @@ class Play:
         if told:
             self._tell(f"park queue: {told}")
 
+    def _silence(self) -> None:
+        fired = watch.firing(self.database)
+        watch.silence(self.database, ON_CALL, "error-rate*")
+        self._tell(f"a large import fails: {', '.join(fired)} fire; the error rates are silenced for 12 hours")
+
     def _resolve(self, count: int, reason: str) -> None:
         self._act(self._parked()[:count], reason, parking.resolve)
 
@@ -239,6 +259,7 @@ class Play:
         with self.database.transaction(Authority.ERROR_WORKER, actor=WORKER) as tx:
             retrying.lapse(tx, limit=100_000)
             retrying.close_windows(tx, limit=100_000)
+            escalation.raise_tiers(tx, limit=100_000)
         gone = 1
         while gone:
             with self.database.transaction(Authority.ARCHIVER, actor=WORKER) as tx:

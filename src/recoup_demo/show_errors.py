@@ -7,7 +7,7 @@ from recoup.lifecycles.declaration import Authority
 
 def show() -> None:
     from recoup.cli.context import acting, opened
-    from recoup.cli.errors import STATS_COLUMNS
+    from recoup.cli.errors_metrics import STATS_COLUMNS
     from recoup.cli.errors_show import print_shown
     from recoup.cli.output import command, print_rows
     from recoup.errors import counting, listing
@@ -25,6 +25,8 @@ def show() -> None:
     print("\nTry:")
     if eventful is not None:
         print(f"  {command(f'errors blocked {eventful.outreach_id}', demo=True)}")
-    print(f"  {command('errors list --status PARKED', demo=True)}")
+    print(f"  {command('errors list --queue', demo=True)}")
     print(f"  {command('errors groups', demo=True)}")
+    print(f"  {command('errors stats', demo=True)}")
+    print(f"  {command('alerts list --all', demo=True)}")
     print(f"  {command('errors unpark --table outreach.dol_errors', demo=True)}   (shows a preview first)")

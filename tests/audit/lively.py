@@ -24,6 +24,7 @@ from recoup.reasons import ReasonCode
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 from desk import LEASE, Desk, outcome
+from lively_alerts import AlertCast, play_alerts
 from lively_deliveries import DeliveryCast, play_deliveries
 from lively_errors import ORPHANS, ErrorCast, Hubs, play_errors
 from lively_recovery import RecoveryCast, play_recovery
@@ -64,6 +65,7 @@ class Cast:
     errors: ErrorCast
     runs: RunCast
     deliveries: DeliveryCast
+    alerts: AlertCast
     recovery: RecoveryCast
 
 
@@ -120,6 +122,7 @@ def play(database: Database) -> Cast:
     errors = play_errors(database)
     runs = play_runs(database)
     recovery = play_recovery(database, error=_parked(desk), run=runs.run_unclaimed, intake=given_up)
+    alarms = play_alerts(database)
     with database.transaction(Authority.ARCHIVER) as tx:
         seals.seal(tx, block_rows=10, max_blocks=200)
     pending = desk.intake(batch_id=batch)
@@ -129,7 +132,7 @@ def play(database: Database) -> Cast:
         recovered_late=recovered_late, crashed=crashed, evidenced=evidenced, restarted=restarted, by_hand=by_hand,
         last_minted=last_minted,
         unminted=unminted, batch=batch, paused_batch=paused, frozen_batch=frozen, worker=worker,
-        errors=errors, runs=runs, deliveries=notices, recovery=recovery,
+        errors=errors, runs=runs, deliveries=notices, alerts=alarms, recovery=recovery,
     )  # fmt: skip
 
 

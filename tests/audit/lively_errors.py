@@ -12,7 +12,7 @@ from uuid import UUID
 from product import apply_policy
 from recoup import clock
 from recoup.database.connection import Actor, Database
-from recoup.errors import Category, Severity, Want, archive, clearing, erasing, parking, retrying
+from recoup.errors import Category, Severity, Want, archive, clearing, erasing, escalation, parking, retrying
 from recoup.errors.listing import Filter
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError, Recorded, record
@@ -26,6 +26,7 @@ DOL, TARGET, PEOPLE = "outreach.dol_errors", "outreach.company_target_errors", "
 URLS = "company.url_discovery_failures"  # allows no PARK
 LOG, MASTER, ORPHANS = "public.shq_error_log", "public.shq_master_error_log", "public.shq_orphan_errors"
 DAY = timedelta(days=1)
+LAST_REVIEW = timedelta(hours=4, seconds=1)
 ANOTHER_POLICY = """
 [gate]
 wait_hours = [12, 36]
@@ -51,6 +52,9 @@ class ErrorCast:
     structural: int
     critical: int
     escalated: int
+    late: int  # of DOL, escalated by a person, and not reviewed in time after that
+    raised: int  # of DOL, not reviewed in time in the first tier, and in the second since
+    again: int  # of DOL, parked again in the second tier after a retry
     unparked: int
     ignored: int
     low: int  # of DOL, clamped to ARCHIVE
@@ -127,6 +131,14 @@ class Hubs:
             retrying.lapse(tx)
         with self.db.transaction(Authority.ERROR_WORKER) as tx:
             retrying.close_windows(tx)
+        with self.db.transaction(Authority.ERROR_WORKER) as tx:
+            escalation.raise_tiers(tx)
+
+    def pass_(self, by: timedelta) -> None:
+        """Let time pass, and with it the review of the last tier of whatever was parked that long."""
+        self.advance(by - LAST_REVIEW)
+        self.tend()
+        self.advance(LAST_REVIEW)
 
     def clear(self, table: str, of: UUID | None) -> None:
         """A later run of the work succeeded."""
@@ -210,13 +222,13 @@ def _long_ago(hubs: Hubs) -> int:
     hubs.act(parking.unpark, TARGET, closing)
     hubs.sweep()
     held = hubs.error(DOL, of=entity, severity=Severity.CRITICAL)
-    hubs.advance(31 * DAY)
+    hubs.pass_(31 * DAY)
     hubs.error(DOL, of=entity)  # the same failure once more, after the first one expired
     hubs.sweep()
-    hubs.advance(60 * DAY)
+    hubs.pass_(60 * DAY)
     hubs.tend()
     hubs.sweep()
-    hubs.advance(450 * DAY)
+    hubs.pass_(450 * DAY)
     hubs.sweep()
     with hubs.db.transaction(Authority.ARCHIVER) as tx:
         while archive.drop_month(tx):
@@ -242,14 +254,23 @@ def _replaced(hubs: Hubs) -> int:
 
 def _expire(hubs: Hubs) -> None:
     hubs.sweep()
-    for _ in range(2):  # what is expired while it is parked leaves when it has been parked for a week
-        hubs.advance(20 * DAY)
+    for _ in range(2):  # what is expired while it is parked leaves when everybody had the time to review it
+        hubs.pass_(20 * DAY)
         hubs.tend()
         hubs.sweep()
 
 
 def _present(hubs: Hubs, **past: int) -> ErrorCast:
     entity = uuid.uuid4()
+    late, raised, again = (hubs.error(DOL, severity=Severity.CRITICAL) for _ in range(3))
+    hubs.advance(timedelta(hours=25))
+    hubs.tend()
+    hubs.act(parking.unpark, DOL, again)
+    hubs.advance(timedelta(hours=24))
+    hubs.act(parking.escalate, DOL, late, reason="nobody answers", to="lead")
+    assert hubs.fail(again, DOL, times=5) == "PARKED"
+    hubs.advance(timedelta(hours=9))
+    hubs.tend()
     parked, spent = hubs.error(DOL, severity=Severity.MEDIUM), hubs.error(URLS, severity=Severity.HIGH)
     assert hubs.fail(parked, DOL, times=5) == "PARKED"
     assert hubs.fail(spent, URLS, times=5) == "ACTIVE"
@@ -293,6 +314,7 @@ def _present(hubs: Hubs, **past: int) -> ErrorCast:
         critical=critical, escalated=escalated, unparked=unparked, ignored=ignored, low=low, high=high, spent=spent,
         withheld=withheld, asked=asked, for_ever=for_ever, resolved=resolved, cleared=running.error_id,
         superseded=superseded,
+        late=late, raised=raised, again=again,
         superseding=superseding.error_id, inheriting=inheriting, operation=operation, canary=canary,
         **past,
     )  # fmt: skip

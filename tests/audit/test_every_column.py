@@ -64,6 +64,7 @@ OTHER = {
     "text": "coalesce({0}, '') || 'x'", "integer": "coalesce({0}, 0) + 1", "bigint": "coalesce({0}, 0) + 1",
     "smallint": "coalesce({0}, 0) + 1", "real": "coalesce({0}, 0) / 2 + 0.01",
     "double precision": "coalesce({0}, 0) / 2 + 0.01",
+    "numeric": "coalesce({0}, 0) + 1",
     "boolean": "{0} is not true", "uuid": "gen_random_uuid()", "jsonb": "'{{\"forged\": true}}'",
     "timestamp with time zone": "coalesce({0} + interval '61 seconds', recoup.now() - interval '1 hour')",
     "text[]": "array_append({0}, 'forged')", "bytea": "sha256(coalesce({0}, ''))", "date": "{0} + 31",
@@ -183,6 +184,8 @@ BOOKS = {
     "recoup.migration": "what was applied: checksums are compared by every migration",
     "recoup.routine": "the same; the functions themselves are compared with the program",
     "recoup.subscription": "a reader's own position: one that moves it back reads again",
+    "recoup.alert_gauge": "what was measured last: it is measured again within seconds",
+    "recoup.alert_round": "when that was",
     "recoup.duty_tally": "counts for people; nothing is decided by them",
     "recoup.queue_form": "it has no rows",
 }

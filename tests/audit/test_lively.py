@@ -196,7 +196,7 @@ def test_ids_name_their_document_and_are_unique() -> None:
     for id_ in ids:
         assert id_.split("/")[0] in (
             "gate_zero_recovery", "gate_zero_air", "gate_zero_batch", "mint", "errors", "laws", "rebuild", "schema",
-            "operations", "recovery", "runs", "deliveries",
+            "operations", "recovery", "runs", "deliveries", "alerts",
         )  # fmt: skip
     for invariant in INVARIANTS:
         assert invariant.description.endswith(".")
@@ -293,5 +293,5 @@ def test_a_query_breaks_the_invariants_that_name_it_and_no_others() -> None:
             by_query.setdefault(invariant.query, set()).add(invariant.id)
     for query, ids in by_query.items():
         text = query.sql.as_string(None)
-        documents = r"gate_zero_\w+|mint|errors|laws|rebuild|operations|recovery|runs|deliveries"
+        documents = r"gate_zero_\w+|mint|errors|laws|rebuild|operations|recovery|runs|deliveries|alerts"
         assert set(re.findall(rf"'((?:{documents})/[\w./-]+)'", text)) == ids

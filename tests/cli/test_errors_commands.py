@@ -18,7 +18,7 @@ import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
 from command_line import RECOUP, Run, clean_environment, refusal, run_in, started
-from hub import DAY, DOL, LOG, MASTER, MINUTE, ORPHANS, PEOPLE, STRUCTURAL, TRANSIENT, URLS, Hub
+from hub import DAY, DOL, HOUR, LOG, MASTER, MINUTE, ORPHANS, PEOPLE, STRUCTURAL, TARGET, TRANSIENT, URLS, Hub
 from product import pause, resume
 from recoup.cli.errors_filter import Status
 from recoup.database import embedded
@@ -114,6 +114,28 @@ def test_one_error_from_its_record_to_its_end(cli: Run, hub: Hub) -> None:
     assert "archived RESOLVED" in " ".join(cli("show", error_id).stdout.split())
     assert "error_archived" in cli("resolve", error_id, "--reason", "x", ends=1).stdout
     assert parsed(cli("list", "--entity", entity, "--archived", "--json"))[0]["status"] == "ARCHIVED"
+
+
+def test_the_park_queue_and_the_clock_of_a_review(cli: Run, hub: Hub) -> None:
+    """Due in, met, breached by; in the order in which reviews are due."""
+    late = hub.record(STRUCTURAL, table=PEOPLE)
+    hub.advance(20 * HOUR)
+    due = hub.record(STRUCTURAL, table=PEOPLE)
+    assert "1: people-hub, since" in cli("show", due).stdout
+    assert "review due in 1d 0h (SLA 1d 0h)" in cli("show", due).stdout
+    hub.advance(5 * HOUR)
+    hub.raise_tiers()
+    queue = ("list", "--queue", "--table", PEOPLE)
+    assert [(row["error_id"], row["review"]) for row in parsed(cli(*queue, "--json"))] == [
+        (late, "breached by 1h 00m"), (due, "due in 19h 00m"),
+    ]  # fmt: skip
+    printed = cli(*queue).stdout
+    assert printed.index("breached by 1h 00m") < printed.index("due in 19h 00m")
+    assert "overdue in tier 1, due by people-hub" in " ".join(cli("show", late).stdout.split())
+    cli("review", late, due)
+    assert "review met" in cli("show", due).stdout
+    assert [row["error_id"] for row in parsed(cli("list", "--breached", "--table", PEOPLE, "--json"))] == [late]
+    assert "queue_not_paged" in cli(*queue, "--after", "7", ends=1).stderr
 
 
 def test_many_are_previewed_then_done(cli: Run, hub: Hub) -> None:
@@ -344,10 +366,68 @@ def test_stats_are_told_by_table(cli: Run, hub: Hub) -> None:
     hub.record(STRUCTURAL)
     stats = {one["error_table"]: one for one in parsed(cli("stats", "--json"))}
     assert stats[DOL]["parked"] >= 1
+    assert stats[DOL]["metrics"]["parked_per_day"] >= 1
+    assert sum(stats[DOL]["hours"]["parked"]) >= 1
+    assert len(stats[DOL]["days"]["recorded"]) == 14
     said = cli("stats").stdout
-    assert "oldest parked" in said
-    assert len(said.splitlines()) == 2 + len(stats)
-    assert str(DOL) in said
+    counts = said.split("\n\n")[0]
+    assert "oldest parked" in counts
+    assert len(counts.splitlines()) == 2 + len(stats)
+    assert str(DOL) in counts
+    assert "last 24 hours" in said
+    assert [one["error_table"] for one in parsed(cli("stats", "--json", "--table", DOL))] == [DOL]
+    assert "is not an error table" in cli("stats", "--table", "outreach.no_such", ends=1).stderr
+
+
+def test_processed_counts_become_an_error_rate(cli: Run, hub: Hub, tmp_path: Path) -> None:
+    """One by one or from a file, each counted once; then metrics have a rate, with a bar."""
+    hub.record(table=TARGET)
+    assert "10 processed at" in cli("processed", TARGET, 10, "--key", "a").stdout
+    assert "counted once" in cli("processed", TARGET, 10, "--key", "a").stdout
+    assert "key_taken" in cli("processed", TARGET, 11, "--key", "a", ends=1).stderr
+    file = tmp_path / "counts.csv"
+    file.write_text(f"table,count,key\n{TARGET},7,b\n{TARGET},3,c\n", encoding="utf-8")
+    assert "2 reports of 10" in cli("processed", "--file", file).stdout
+    assert "2 had been reported before" in cli("processed", "--file", file).stdout
+    measured = parsed(cli("metrics", "--json", "--table", TARGET))
+    assert measured["overall"]["error_rate"]["of"] == 20
+    assert measured["tables"][0]["error_rate"]["value"] == measured["overall"]["recorded"] / 20
+    said = cli("metrics", "--table", TARGET, COLUMNS="80").stdout
+    assert max(map(len, said.splitlines())) <= 80
+    assert "█" in said
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ("table,count\n{table},many\n", "is no count"),
+        ("table,count\n{table},1\n{table},-1\n", "is no count"),
+        ("table\n{table}\n", "no column count"),
+        ("table,count\nnone,1\n", "not an error table"),
+        ('table,count\n"{table},1\n', "Line"),
+        ("table,count,to\n{table},1,soon\n", "is no time"),
+    ],
+)
+def test_a_file_of_counts_is_stored_as_a_whole(cli: Run, hub: Hub, tmp_path: Path, lines: str, says: str) -> None:
+    before = hub.rows("select count(*) from recoup.processed")
+    file = tmp_path / "counts.csv"
+    file.write_text(lines.format(table=TARGET), encoding="utf-8")
+    assert says in cli("processed", "--file", file, ends=1).stderr
+    assert hub.rows("select count(*) from recoup.processed") == before
+
+
+def test_the_report_of_a_day_is_told(cli: Run, hub: Hub) -> None:
+    """As text that fits 80 columns, and as JSON."""
+    hub.record(STRUCTURAL)
+    told = parsed(cli("report", "--day", "today", "--json"))
+    assert (told["is_over"], told["overall"]["recorded"] >= 1) == (False, True)
+    assert told["oldest_parked"][0]["owner"]
+    said = cli("report", "--day", "today", COLUMNS="80").stdout
+    assert max(map(len, said.splitlines())) <= 80
+    assert "so far (UTC)" in said
+    assert "Errors on" in cli("report").stdout
+    for day in ("tomorrow", "2026-13-01", "9999-01-01"):
+        assert "day_unusable" in cli("report", "--day", day, ends=1).stderr
 
 
 def test_every_status_can_be_asked_for() -> None:
@@ -434,6 +514,9 @@ def test_whoever_is_interrupted_knows_how_far_it_came(hub: Hub, dsn: str, how: s
         "fail",
         "blocked",
         "stats",
+        "metrics",
+        "report",
+        "processed",
         "operations",
         "groups",
         "explain",

@@ -362,3 +362,18 @@ def test_separate_logins_at_the_command_line(desk: Desk, server: embedded.Server
     ):
         found = refusal(cli(*given, "--json", fails=True))
         assert found["refused"] == "login_lacks_authority", given
+
+
+def test_who_proposed_through_a_login_does_not_approve_through_it(desk: Desk, server: embedded.Server) -> None:
+    """Under whichever name: a name is what a program says."""
+    both = login(
+        desk, server, Authority.READER, Authority.OPERATOR, Authority.MATCHER, Authority.EVALUATOR, Authority.REVIEWER
+    )
+    reviewer = login(desk, server, Authority.READER, Authority.REVIEWER)
+    one = desk.scoped()
+    bob = run_in({"RECOUP_DSN": both, "RECOUP_ACTOR": "bob", "COLUMNS": "250"}, "recovery")
+    alice = run_in({"RECOUP_DSN": both, "RECOUP_ACTOR": "alice", "COLUMNS": "250"}, "recovery")
+    carol = run_in({"RECOUP_DSN": reviewer, "RECOUP_ACTOR": "carol", "COLUMNS": "250"}, "recovery")
+    made = json.loads(bob("propose", one.failure_match_id, "--action", RETRY, "--json").stdout)["candidate_id"]
+    assert "through this login" in alice("approve", made, fails=True).stdout
+    assert "approved" in carol("approve", made).stdout

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from psycopg.sql import SQL, Identifier
 
+from alarms import ALERT_ROW, COLUMNS, MOVES, SILENCE_MOVES, SILENCE_ROW, VALUES, alert_in, due_alert, silence_in
 from company import (
     CANARY,
     ERRORS,
@@ -39,9 +40,11 @@ from company import (
 from conformance.cast import Role
 from conformance.recovery_cast import RECOVERY_ROLES
 from recoup import gate
+from recoup.alerts.lifecycle import ALERT, SILENCE
 from recoup.clock import CLOCK
 from recoup.database.connection import Transaction
 from recoup.deliveries.lifecycle import DELIVERY
+from recoup.errors import escalation
 from recoup.errors.lifecycle import ARCHIVE_MONTH, ERROR, REDACTION, TRACEBACK
 from recoup.gate.lifecycle import ATTEMPT, BATCH, EVIDENCE, INTAKE, RECOVERY
 from recoup.lifecycles.declaration import Authority
@@ -50,6 +53,7 @@ from recoup.operations.lifecycle import OPERATION, OPERATION_ITEM
 from recoup.pauses.lifecycle import PAUSE as PAUSE_LIFE
 from recoup.runs.lifecycle import RUN
 from recoup.worker.lifecycle import WORKER
+from tiers import REVIEWED, WHEN_PARKED, escalated
 
 
 def clock_in(tx: Transaction, status: str) -> bool:
@@ -190,11 +194,11 @@ ITEM = {
 ERROR_ROW = (
     "(error_table, outreach_id, error_message, error_signature, category, disposition, status, ttl_tier, expires_at,"
     " max_retries, next_retry_at, parked_at, parked_by, park_reason, escalation_level, escalated_at, escalated_to,"
-    " archived_at, archive_reason, decided_by, policy_version, created_at, updated_at)"
+    " parked_since, sla_due_at, archived_at, archive_reason, decided_by, policy_version, created_at, updated_at)"
     " select 'outreach.dol_errors', gen_random_uuid(), 'm', 's2-' || repeat('0', 24), 'TRANSIENT', d.disposition,"
     " d.status, 'SHORT', now_, 5, case when d.status = 'RETRY_PENDING' then now_ end,"
     " case when p.is_parked then now_ end, case when p.is_parked then 'x' end, case when p.is_parked then 'y' end,"
-    " 1, now_, 'z',"
+    " 1, now_, 'z', now_, now_ + interval '1 day',"
     " case when d.status = 'RESOLVED' then now_ end, case when d.status = 'RESOLVED' then 'RESOLVED' end,"
     " 'table', recoup.policy_version(), now_, now_"
     " from (select recoup.now() as now_) t, (values ('{disposition}', '{status}')) d (disposition, status),"
@@ -222,11 +226,8 @@ BATCH_CHANGE = {
 }
 
 OVER = "archived_at = t.now_, archive_reason = "
-PARK = "disposition = 'PARKED', parked_at = t.now_, next_retry_at = null"
-UNPARK = (
-    "parked_at = null, parked_by = null, park_reason = null, escalation_level = 0, escalated_at = null,"
-    " escalated_to = null"
-)
+PARK = f"disposition = 'PARKED', parked_at = t.now_, next_retry_at = null, {WHEN_PARKED}"
+UNPARK = "parked_at = null, parked_by = null, park_reason = null"
 BY_ME = "parked_by = recoup.acting_id(), park_reason = 'look'"
 NOT_OVER = "archived_at = null, archive_reason = null"
 ENDED = "retry_count = retry_count + 1, token = (select q.token from recoup.error_queue q where q.unit = error_id)"
@@ -244,10 +245,10 @@ BY_PERSON = {
     "RETRY_PENDING": "status = 'RETRY_PENDING', disposition = 'RETRY', next_retry_at = t.now_, retry_until = null,"
     f" max_retries = greatest(max_retries, retry_count + 1), {UNPARK}",
     "PARKED": f"status = 'PARKED', {PARK}, {BY_ME}",
-    "ESCALATED": "status = 'ESCALATED', disposition = 'PARKED', next_retry_at = null, escalation_level = 1,"
+    "ESCALATED": "status = 'ESCALATED', disposition = 'PARKED', next_retry_at = null,"
     " parked_at = coalesce(parked_at, t.now_), parked_by = coalesce(parked_by, 'x'),"
-    " park_reason = coalesce(park_reason, 'y'),"
-    " escalated_at = t.now_, escalated_to = 'lead'",
+    " park_reason = coalesce(park_reason, 'y'), "
+    + escalated(2, "lead").replace("parked_since, parked_at", "parked_since, parked_at, t.now_"),
     "RESOLVED": f"status = 'RESOLVED', next_retry_at = null, {OVER} 'RESOLVED'",
 }
 
@@ -258,12 +259,17 @@ def error_change(actor: Authority | str | None, source: str, target: str) -> str
         if source == "RETRY_PENDING" and target in BY_RETRY:
             return BY_RETRY[target]
         if source == target:
+            if actor is Authority.ERROR_WORKER and source in ("PARKED", "ESCALATED"):
+                return "sla_breached_at = t.now_"
             return SUPERSEDED if source != "RESOLVED" else "updated_at = t.now_"
     if source == target:
         archives = actor is Authority.EXECUTOR and source != "RESOLVED"
-        return f"{OVER} 'MANUAL'" if archives else "last_reviewed_at = t.now_"
+        return f"{OVER} 'MANUAL'" if archives else REVIEWED
     if (source, target) == ("RETRY_PENDING", "RESOLVED"):
         return f"{BY_PERSON[target]}, {ENDED}"
+    if actor is not Authority.EXECUTOR and source in ("PARKED", "ESCALATED"):
+        reviewed = "last_reviewed_at = t.now_" if target in ("PARKED", "ESCALATED") else REVIEWED
+        return f"{BY_PERSON[target]}, {reviewed}"
     return BY_PERSON[target] + (f", {NOT_OVER}" if source == "RESOLVED" else "")
 
 
@@ -310,6 +316,9 @@ def leaves(tx: Transaction, error: int) -> None:
     if tx.execute("select 1 from recoup.error where error_id = %s and status = 'RETRY_PENDING'", (error,)).fetchone():
         without_window(tx, error)
     advance(tx, timedelta(days=100))
+    with acting(tx, Authority.ERROR_WORKER):
+        escalation.raise_tiers(tx)
+    advance(tx, timedelta(hours=5))
     room_in_archive(tx, error)
 
 
@@ -439,6 +448,8 @@ ROLES: tuple[Role, ...] = (
         prepare={
             ("RETRY_PENDING", "PARKED"): passing(days=1),
             ("RETRY_PENDING", "ACTIVE"): passing(days=1),
+            ("PARKED", "PARKED"): passing(hours=25),
+            ("ESCALATED", "ESCALATED"): passing(hours=25),
         },
         row_for={
             ("RETRY_PENDING", "ACTIVE"): lambda tx: new_error(tx, table=UNPARKED_ERRORS),
@@ -491,9 +502,36 @@ ROLES: tuple[Role, ...] = (
             ("queued", "dead"): last_try,
         },
         born_by={
+            ("queued", Authority.ERROR_WORKER): "(route, subject, body, dedup_key, origin, alert_id)"
+            " values ('log', 's', '{}', 'a key', 'alert', gen_random_uuid())",
             ("queued", Authority.EXECUTOR): "(route, subject, body, dedup_key, origin, candidate_id)"
-            " values ('log', 's', '{}', 'a key', 'candidate', gen_random_uuid())"
+            " values ('log', 's', '{}', 'a key', 'candidate', gen_random_uuid())",
         },
+    ),
+    Role(
+        ALERT,
+        {"firing": ALERT_ROW}
+        | {
+            status: f"({COLUMNS}, status, ended_at) select {VALUES}, '{status}', t.now_"
+            " from (select recoup.now() as now_) t"
+            for status in ("recovered", "no_data")
+        },
+        MOVES,
+        row_in=alert_in,
+        given=due_alert,
+    ),
+    Role(
+        SILENCE,
+        {"active": SILENCE_ROW}
+        | {
+            status: SILENCE_ROW.replace("created_by)", "created_by, status, ended_at)").replace(
+                "acting_id())", f"acting_id(), '{status}', recoup.now())"
+            )
+            for status in ("expired", "ended")
+        },
+        SILENCE_MOVES,
+        row_in=silence_in,
+        prepare={("active", "expired"): passing(hours=2)},
     ),
     Role(
         OPERATION,

@@ -12,8 +12,15 @@ import pytest
 from psycopg.sql import Composable, Identifier, Literal
 
 from company import acting
+from conformance import (
+    alert_breaches,
+    delivery_breaches,
+    error_breaches,
+    gate_breaches,
+    recovery_breaches,
+    run_breaches,
+)
 from conformance import breaches as suite
-from conformance import delivery_breaches, error_breaches, gate_breaches, recovery_breaches, run_breaches
 from product import INVARIANTS, LIFECYCLES, chosen
 from recoup.audit.examine import InvariantResult, examine
 from recoup.database import embedded
@@ -25,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "audit"))
 from lively import Cast, broken, play
 
 ROWS = (
-    *gate_breaches.ROWS, *error_breaches.ROWS, *run_breaches.ROWS, *delivery_breaches.ROWS,
+    *gate_breaches.ROWS, *error_breaches.ROWS, *run_breaches.ROWS, *delivery_breaches.ROWS, *alert_breaches.ROWS,
     *recovery_breaches.ROWS, *suite.generated(LIFECYCLES),
 )  # fmt: skip
 SCHEMA = (*gate_breaches.SCHEMA, *error_breaches.SCHEMA)
@@ -44,7 +51,7 @@ class Ground:
     def _names(self) -> dict[str, Composable]:
         if self.cast is not None:
             told = dataclasses.asdict(self.cast)
-            for part in ("errors", "runs", "deliveries", "recovery"):
+            for part in ("errors", "runs", "deliveries", "alerts", "recovery"):
                 told |= told.pop(part)
             return {name: Literal(value) for name, value in told.items()}
         (recorder,) = self.tx.execute(

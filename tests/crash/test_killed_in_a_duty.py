@@ -63,6 +63,7 @@ HURRY = f"[worker]\nheartbeat_s = 1\nlost_after_s = 3\n[errors]\nretries_at_once
 # By the second route nobody can deliver: its variable is not set.
 NOTICES = f"[deliveries]\nat_once = {AT_ONCE}\nat_once_per_route = {AT_ONCE}\n"
 NOTICES += '[deliveries.routes.ops]\nkind = "webhook"\nurl_env = "NOT_SET_ANYWHERE"\n'
+NOTICES += "[alerts.rules.duties-failing]\nfor_s = 0\n"
 COMMAND = [*RECOUP, "worker"]
 
 
@@ -161,6 +162,11 @@ def lapsed_retries(desk: Desk, world: World) -> int:
 def missed_windows(desk: Desk, world: World) -> int:
     recorded(desk, OPERATIONAL).advance(timedelta(days=8))
     return UNITS
+
+
+def unreviewed_errors(desk: Desk, world: World) -> int:
+    recorded(desk, OPERATIONAL, want=Want.PARK).advance(timedelta(days=8))
+    return 2 * UNITS
 
 
 def expired_errors(desk: Desk, world: World) -> int:
@@ -263,6 +269,14 @@ def failed_probes(desk: Desk, world: World) -> int:
     return UNITS
 
 
+def failing_duties(desk: Desk, world: World) -> int:
+    with desk.db.transaction(Authority.RUNNER) as tx:
+        broken = register.register(tx, name="broken", duties=[])
+        for number in range(UNITS):
+            register.tally_failure(tx, broken, f"duty-{number}", "it failed")
+    return UNITS
+
+
 PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "verify": waiting_companies,
     "gate-retry": due_retries,
@@ -272,6 +286,7 @@ PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "error-retry": due_errors,
     "error-lapse": lapsed_retries,
     "retry-window": missed_windows,
+    "error-escalation": unreviewed_errors,
     "error-archive": expired_errors,
     "error-canary": canary,
     "archive-retention": old_month,
@@ -284,15 +299,24 @@ PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "breaker-probes": failed_probes,
     "incident-close": quiet_incidents,
     "seal": unsealed_rows,
+    "alerts": failing_duties,
 }
 # Killed at random, and at every statement, in test_killed_recovery.py and test_killed_recovery_everywhere.py.
 ELSEWHERE = {
     "match-subjects", "recovery-wake", "recovery-evaluate", "evaluation-expiry", "recovery-execute", "candidate-expiry",
     "recovery-canary",  # as error-canary: the same function, for another subject
 }  # fmt: skip
-ERRORS = ("error-retry", "error-lapse", "retry-window", "error-archive", "archive-retention", "error-canary")
+ERRORS = (
+    "error-retry",
+    "error-lapse",
+    "retry-window",
+    "error-escalation",
+    "error-archive",
+    "archive-retention",
+    "error-canary",
+)
 # These stop the survivor until the victim is at it: one sealer and one mint at a time, and claims take what they find.
-ALONE = ("verify", "gate-retry", "mint", "recovery-learn", "seal", "deliver", "delivery-expiry", *ERRORS)
+ALONE = ("verify", "gate-retry", "mint", "recovery-learn", "seal", "deliver", "delivery-expiry", "alerts", *ERRORS)
 # A flow leaves open what it was looking at. The histories of what the survivor saw first, and of what the victim held.
 FLOWS = {
     "verify": ("SPA", "SFRPAN"),
@@ -338,6 +362,8 @@ def test_killed_in_the_middle(
     with db.transaction(Authority.OPERATOR) as tx:
         apply_policy(tx, HURRY + NOTICES + policy_of(world, at_once=AT_ONCE), reason="tests are in a hurry")
         pause(tx, "duty", duty, reason="until both are there")
+        if duty != "alerts":  # it would notify of the victim, and others would deliver that
+            pause(tx, "duty", "alerts", reason="of no interest here")
     units = PREPARED[duty](desk, world)
     name = str(psycopg.conninfo.conninfo_to_dict(db.conninfo)["dbname"])
     packages = handler if duty == "error-retry" else None
@@ -454,6 +480,9 @@ def check(desk: Desk, duty: str, done: int, units: int) -> None:
         case "retry-window":
             assert (error_words(desk), done) == ({"RW": UNITS}, units)
             assert desk.rows("select distinct status from recoup.error") == [("PARKED",)]
+        case "error-escalation":
+            assert (error_words(desk), done) == ({"RSE": UNITS}, units)
+            assert desk.rows("select distinct escalation_level, escalated_to from recoup.error") == [(3, "platform")]
         case "error-canary":
             assert (error_words(desk), done) == ({"RU": UNITS, "R": 1}, units)
         case "error-archive":
@@ -486,6 +515,10 @@ def check(desk: Desk, duty: str, done: int, units: int) -> None:
         case "incident-close":
             once = "select count(*), count(distinct incident_id) from recovery.provenance where event_type = %s"
             assert (desk.rows(once, "incident_closed"), done) == ([(UNITS, UNITS)], units)
+        case "alerts":
+            fired = "select count(*), count(distinct key) from recoup.alert_event where rule = 'duties-failing'"
+            told = "select count(*) from recoup.delivery where subject like '%%duties_failing%%is 1, above 0'"
+            assert (desk.rows(fired), desk.rows(told)) == ([(UNITS, UNITS)], [(UNITS,)])
         case "seal":
             with desk.db.transaction(Authority.READER) as tx:
                 assert seals.verify(tx, LOGS) == []

@@ -41,6 +41,7 @@ from killing import Ground, bearing
 from wire import Wire
 
 NUMBER = 3  # of one batch
+SHORT_STRIDE = 4  # in the long run each boundary is struck
 POLICY = """
 [errors.retry.OPERATIONAL]
 max_retries = 1
@@ -94,18 +95,26 @@ class WardGround(Ground):
     """The same, with its failures."""
 
     ward: Ward
+    stride: int  # 1: killed at each boundary
 
     def struck_everywhere(
         self, task: str, prepare: Callable[[], tuple[str, ...]], what_is_left: Callable[[], State]
     ) -> list[State]:
         """What was left, each state once, in the order in which they came."""
-        left = kills.struck_everywhere(self, task, prepare, what_is_left)
+        if self.stride == 1:
+            left = kills.struck_everywhere(self, task, prepare, what_is_left)
+        else:
+            left = kills.struck_in_strides(self, task, prepare, what_is_left, self.stride)
         return [state for state, _ in groupby(left)]
 
 
 @pytest.fixture
 def ground(
-    ward: Ward, bears: subprocess.Popen[str], server: embedded.Server, settings: Settings
+    ward: Ward,
+    bears: subprocess.Popen[str],
+    server: embedded.Server,
+    settings: Settings,
+    pytestconfig: pytest.Config,
 ) -> Iterator[WardGround]:
     # A folder with a short name: that of a socket is bounded.
     with (
@@ -113,7 +122,8 @@ def ground(
         Wire(ward.db.conninfo, Path(folder)) as wire,
         contextlib.closing(connect(server.uri("postgres", admin=True), settings)) as admin,
     ):
-        yield WardGround(wire=wire, bears=bears, admin=admin, ward=ward)
+        stride = 1 if pytestconfig.getoption("--times") > 1 else SHORT_STRIDE
+        yield WardGround(wire=wire, bears=bears, admin=admin, ward=ward, stride=stride)
 
 
 @dataclass

@@ -90,7 +90,7 @@ def test_errors_are_recorded_retried_parked_archived_and_audited(made: Transacti
     for _ in range(5):
         row = hub.fail_when_due(known.recorded.error_id)
     assert (row["status"], row["retry_count"]) == ("PARKED", 5)
-    hub.advance(40 * DAY)
+    hub.age(40 * DAY)
     for _ in range(3):
         hub.sweep()
     assert hub.rows("select count(*) from billing.invoice_errors_archive") == [(1,)]
@@ -142,7 +142,7 @@ def test_the_command_creates_such_a_database(new_database: Callable[..., str], s
     uri = {"RECOUP_DSN": server.uri(name), "RECOUP_ADMIN_DSN": server.uri(name, admin=True)}
     recoup = run_in(uri)
     assert f"created    {OTHERS}, with its archive" in recoup("migrate", "--profile", "none").stdout
-    assert "outreach.dol_errors" not in recoup("policy", "show").stdout
+    assert '[errors.tables."outreach.dol_errors"]' not in recoup("policy", "show").stdout
     added = OWN.partition('profile = "none"')[2]
     done = recoup("policy", "apply", "-", "--reason", "billing joins", given=added)
     assert f"Next: recoup migrate creates {INVOICES}" in done.stdout

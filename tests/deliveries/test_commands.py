@@ -51,7 +51,8 @@ def test_what_is_dead_is_visible_and_can_be_sent_again(recoup: Run, tmp_path: Pa
     assert checks["deliveries"]["found"] == "1 delivery of the last 7 days dead"
     assert checks["routes"]["verdict"] == "warning"
     again = json.loads(recoup("deliveries", "retry", made, "--reason", "fixed", "--json").stdout)["delivery_id"]
-    assert "cancelled" in recoup("deliveries", "cancel", again, "--reason", "enough").stdout
+    told = json.loads(recoup("deliveries", "cancel", again, "--reason", "enough", "--json").stdout)
+    assert told == {"delivery_id": again, "status": "dead"}
     assert "delivery_ended" in recoup("deliveries", "cancel", again, "--reason", "enough", fails=True).stderr
     assert "No deliveries match." in recoup("deliveries", "list", "--status", "queued").stdout
 

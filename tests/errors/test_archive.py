@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from hub import DAY, DOL, LOG, MASTER, SECOND, STRUCTURAL, TABLES, TRANSIENT, Hub, NewHub
+from hub import DAY, DOL, HOUR, LOG, MASTER, SECOND, STRUCTURAL, TABLES, TRANSIENT, Hub, NewHub
 from recoup.database.connection import Actor, Transaction
 from recoup.errors import archive, parking
 from recoup.errors.lookup import ErrorKey
@@ -52,10 +52,16 @@ def test_every_original_field_is_kept(new_hub: NewHub) -> None:
     live = hub.row(error)
     hub.advance(8 * DAY)
     hub.close_windows()
-    hub.advance(8 * DAY)
+    hub.age(8 * DAY)
     hub.sweep_all()
     kept = hub.archived(error)
     moved = {
+        "parked_since",
+        "escalation_level",
+        "escalated_at",
+        "escalated_to",
+        "escalation_reason",
+        "sla_due_at",
         "status",
         "disposition",
         "next_retry_at",
@@ -99,7 +105,7 @@ def test_the_archive_names_who_ended_it_and_not_who_swept(new_hub: NewHub) -> No
     for error, actor, act in ((given_up, "maria", parking.archive), (resolved, "otto", parking.resolve)):
         with hub.db.transaction(Authority.OPERATOR, actor=Actor("human", actor)) as tx:
             assert act(tx, [ErrorKey(DOL, error)])[0].done
-    hub.advance(31 * DAY)
+    hub.age(31 * DAY)
     hub.sweep_all()
     assert [hub.archived(error)["archived_by"] for error in (given_up, resolved, expired)] == [
         "maria",
@@ -111,15 +117,15 @@ def test_the_archive_names_who_ended_it_and_not_who_swept(new_hub: NewHub) -> No
 def test_a_blocking_error_that_expires_unrepaired_is_told_of(new_hub: NewHub) -> None:
     hub, entity = new_hub(), uuid.uuid4()
     error = hub.record(STRUCTURAL, outreach_id=entity)
-    hub.advance(31 * DAY)
+    hub.age(31 * DAY)
     assert hub.is_blocked(entity)
     assert hub.sweep() == (1, 1)
     assert not hub.is_blocked(entity)
     ((facts,),) = hub.rows(
         "select facts from recoup.error_event where error_id = %s and event_type = 'ARCHIVED'", error
     )
-    assert facts.keys() == {"was_blocking", "digest"}
-    assert facts["was_blocking"] is True
+    assert facts.keys() == {"was_blocking", "digest", "level"}
+    assert (facts["was_blocking"], facts["level"]) == (True, 3)
 
 
 def test_a_table_may_hold_its_blocking_errors_past_their_ttl(new_hub: NewHub) -> None:
@@ -133,13 +139,16 @@ def test_a_table_may_hold_its_blocking_errors_past_their_ttl(new_hub: NewHub) ->
 
 
 def test_a_parked_error_is_not_archived_before_all_who_are_called_had_their_turn(new_hub: NewHub) -> None:
-    """A HIGH one lives seven days; parked on the sixth it stays seven more."""
+    """A HIGH one lives seven days; parked on the sixth it stays seven more, and four hours for the last of them."""
     hub = new_hub()
     error = hub.record(TRANSIENT, severity=Severity.HIGH)
     hub.advance(6 * DAY)
     hub.close_windows()
     assert hub.row(error)["status"] == "PARKED"
-    hub.advance(7 * DAY)
+    hub.advance(7 * DAY + SECOND)
+    assert hub.sweep_all() == 0, "nobody raised it to the last tier"
+    hub.raise_tiers()
+    hub.advance(4 * HOUR)
     assert hub.sweep_all() == 0
     hub.advance(SECOND)
     assert hub.sweep_all() == 1

@@ -16,13 +16,14 @@ from recoup.errors.lookup import ErrorKey
 from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused
+from tiers import BORN_PARKED, REVIEWED, WHEN_PARKED, escalated
 
 HUB, OPERATOR, ARCHIVER = Authority.HUB, Authority.OPERATOR, Authority.ARCHIVER
 NOW, AHEAD = "recoup.now()", "timestamptz '2099-01-01'"
 PENDING = {"disposition": "'RETRY'", "status": "'RETRY_PENDING'", "next_retry_at": NOW}
 PARKED = {
     "disposition": "'PARKED'", "status": "'PARKED'", "parked_at": NOW, "parked_by": "'system'",
-    "park_reason": "'DATA_QUALITY'",
+    "park_reason": "'DATA_QUALITY'", **BORN_PARKED,
 }  # fmt: skip
 ROW = {
     "error_table": f"'{DOL}'", "outreach_id": "gen_random_uuid()", "error_message": "'m'",
@@ -59,6 +60,13 @@ def test_what_a_decision_gives_is_born(hub: Hub, row: dict[str, str]) -> None:
         PARKED | {"parked_at": AHEAD},
         PARKED | {"parked_at": "timestamptz '2020-01-01'"},
         PARKED | {"escalation_level": "1", "escalated_to": "'eve'", "escalated_at": AHEAD},
+        PARKED | {"sla_due_at": "null"},
+        PARKED | {"sla_due_at": AHEAD},
+        PARKED | {"sla_due_at": "null", "parked_since": "null"},
+        PARKED | {"parked_since": "timestamptz '2020-01-01'"},
+        PARKED | {"sla_met_at": AHEAD},
+        PARKED | {"sla_breached_at": AHEAD},
+        {name: value for name, value in PARKED.items() if name not in BORN_PARKED},
     ],
     ids=lambda row: "-".join(f"{name}={value}" for name, value in row.items() if name not in ROW)[-60:],
 )
@@ -77,16 +85,26 @@ CLEAN = "parked_at = null, parked_by = null, park_reason = null"
         "parked_by = 'somebody else'",
         "park_reason = 'another'",
         f"parked_at = {NOW}",
-        f"escalation_level = 3, escalated_at = {NOW}, escalated_to = 'eve'",
+        f"{escalated(3, 'eve')}, last_reviewed_at = {NOW}",
         f"last_reviewed_at = {AHEAD}",
         "last_reviewed_at = null, assigned_to = 'eve'",
         f"retry_until = {AHEAD}",
         "max_retries = 1 + retry_count",
-        f"assigned_to = 'eve', last_reviewed_at = {NOW}",
+        "assigned_to = 'eve'",
+        f"assigned_to = 'eve', last_reviewed_at = {NOW}, {escalated(2, 'eve')}",
+        f"last_reviewed_at = {NOW}, sla_met_at = null",
+        f"{REVIEWED}, sla_due_at = sla_due_at + interval '1 hour'",
+        f"{REVIEWED}, parked_since = {NOW}",
+        f"last_reviewed_at = {NOW}, sla_breached_at = {NOW}",
         f"{UNPARK}, retry_until = null, next_retry_at = {NOW}",
-        f"{UNPARK}, {CLEAN}, retry_until = null, next_retry_at = {AHEAD}",
-        f"{UNPARK}, {CLEAN}, next_retry_at = {NOW}, retry_until = {AHEAD}",
-        f"status = 'ESCALATED', escalation_level = 2, escalated_to = 'eve', escalated_at = {AHEAD}",
+        f"{UNPARK}, {CLEAN}, {REVIEWED}, retry_until = null, next_retry_at = {AHEAD}",
+        f"{UNPARK}, {CLEAN}, {REVIEWED}, next_retry_at = {NOW}, retry_until = {AHEAD}",
+        f"{UNPARK}, {CLEAN}, retry_until = null, next_retry_at = {NOW}",
+        f"status = 'ESCALATED', {escalated(2, 'eve')}, last_reviewed_at = {NOW}, escalated_at = {AHEAD}".replace(
+            f"escalated_at = {NOW}, ", ""
+        ),
+        f"status = 'ESCALATED', {escalated(2, 'eve')}",
+        f"status = 'ESCALATED', escalation_level = 2, escalated_to = 'eve', {REVIEWED}",
         "updated_at = recoup.now()",
     ],
 )
@@ -94,7 +112,7 @@ def test_nothing_is_logged_as_a_review_that_is_none(hub: Hub, changes: str) -> N
     """An operator's change of a parked error: who parked it, when and why stay, and each event is one thing."""
     error = hub.record(severity=Severity.CRITICAL)
     hub.advance(SECOND)
-    hub.operate("last_reviewed_at = recoup.now(), updated_at = recoup.now()", error)
+    hub.operate(f"{REVIEWED}, updated_at = recoup.now()", error)
     hub.advance(2 * timedelta(minutes=1))
     before, events = hub.row(error), hub.events(error)
     with pytest.raises((LawRefused, psycopg.errors.CheckViolation)):
@@ -106,14 +124,17 @@ def test_an_escalation_does_not_fall(hub: Hub) -> None:
     error = hub.record(severity=Severity.CRITICAL)
     with hub.db.transaction(OPERATOR) as tx:
         parking.escalate(tx, [ErrorKey(DOL, error)], reason="no answer", level=3)
-    for changes in ("escalation_level = 1", "escalated_to = 'another'", "escalation_reason = 'another'"):
+    for changes in ("escalated_to = 'another'", "escalation_reason = 'another'"):
         with pytest.raises(LawRefused, match="an escalation rises"):
-            hub.operate(changes, error)
+            hub.operate(f"{changes}, {REVIEWED}", error)
+    with pytest.raises(LawRefused, match="escalation_level"):
+        hub.operate(f"escalation_level = 1, {REVIEWED}", error)
 
 
 def test_whoever_parks_is_who_parked(hub: Hub) -> None:
     error = hub.record(TRANSIENT)
     parked = f"status = 'PARKED', disposition = 'PARKED', next_retry_at = null, parked_at = {NOW}, park_reason = 'x'"
+    parked = f"{parked}, {WHEN_PARKED}"
     with pytest.raises(LawRefused, match="not the person who parks it"):
         hub.operate(f"{parked}, parked_by = 'somebody else'", error)
     hub.operate(f"{parked}, parked_by = recoup.acting_id()", error)
@@ -150,7 +171,7 @@ def test_a_lease_that_is_over_is_not_claimed(hub: Hub, lease: str) -> None:
 def test_a_month_is_not_dropped_with_an_invented_digest(new_hub: NewHub) -> None:
     hub = new_hub()
     hub.record(STRUCTURAL)
-    hub.advance(40 * DAY)
+    hub.age(40 * DAY)
     hub.sweep_all()
     hub.advance(500 * DAY)
     drop = "update recoup.error_archive_month set status = 'DROPPED', dropped_at = recoup.now(), rows = 1, digest = %s"
@@ -162,6 +183,7 @@ def test_a_month_is_not_dropped_with_an_invented_digest(new_hub: NewHub) -> None
 BEFORE = """
 alter table recoup.error disable trigger all,
   drop constraint error_parked, drop constraint error_escalated, drop constraint error_outcome,
+  drop constraint error_sla,
   add constraint error_parked check (true), add constraint error_escalated check (true)
 """
 MIGRATION = files("recoup.errors").joinpath("migrations/0016_whole_facts.sql").read_text("utf-8")
@@ -178,7 +200,9 @@ def test_what_was_written_by_hand_before_is_made_whole_by_the_migration(scratch:
     columns = "parked_at, parked_by, park_reason, escalation_level, escalated_to, last_outcome"
     query = f"select {columns} from recoup.error where error_id = %s".encode()
     before = [scratch.execute(query, (error,)).fetchone() for error in (parked, whole)]
-    scratch.execute("update recoup.error set escalation_level = 3 where error_id = %s", (parked,))
+    assert before[0] is not None
+    before[0] = (*before[0][:3], 0, None, None)  # of an escalation that names nobody nothing is left
+    scratch.execute("update recoup.error set escalated_to = null where error_id = %s", (parked,))
     scratch.execute(
         "update recoup.error set parked_at = recoup.now(), escalated_to = 'eve', last_outcome = 'SUCCEEDED'"
         " where error_id = %s",

@@ -33,8 +33,13 @@ def test_ninety_days_leave_every_status_disposition_and_reason(new_hub: NewHub) 
     assert {table for (table,) in hub.rows("select distinct error_table from recoup.error")} == set(TABLES)
     assert {kind for (kind,) in hub.rows("select distinct event_type from recoup.error_story")} >= {
         "RECORDED", "CLAIMED", "SUCCEEDED", "FAILED", "LAPSED", "WINDOW_CLOSED", "PARKED", "UNPARKED", "RESOLVED",
-        "ESCALATED", "ASSIGNED", "REVIEWED", "SUPERSEDED", "RETIRED", "ARCHIVED",
+        "ESCALATED", "ASSIGNED", "REVIEWED", "SLA_BREACHED", "SUPERSEDED", "RETIRED", "ARCHIVED",
     }  # fmt: skip
+    tiers = "select distinct escalation_level from recoup.error where status in ('PARKED', 'ESCALATED')"
+    assert {tier for (tier,) in hub.rows(tiers)} == {1, 2, 3}
+    ((met, breached),) = hub.rows("select count(sla_met_at), count(sla_breached_at) from recoup.error")
+    assert min(met, breached) > 0
+    assert hub.broken() == []
     assert demo.an_eventful_error(hub.db) is not None
     # A message that names its company names the one that it blocks.
     wrong = (

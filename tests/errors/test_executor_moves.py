@@ -16,6 +16,7 @@ from recoup.audit.examine import examine
 from recoup.database.connection import Transaction
 from recoup.errors import Want
 from recoup.lifecycles.declaration import Authority
+from tiers import REVIEWED, escalated
 
 EXECUTOR, REVIEWER, OPERATOR = Authority.EXECUTOR, Authority.REVIEWER, Authority.OPERATOR
 AUDITED = ("errors/", "rebuild/recoup.error", "laws/L1/error-authority", "laws/L1/steps/recoup.error", "laws/L5")
@@ -24,16 +25,12 @@ UNPARK = (
     "status = 'RETRY_PENDING', disposition = 'RETRY', max_retries = greatest(max_retries, retry_count + 1),"
     " next_retry_at = recoup.now(), retry_until = null,"
     " expires_at = greatest(expires_at, recoup.kept_until(ttl_tier, recoup.now(), recoup.error_policy())),"
-    " parked_at = null, parked_by = null, park_reason = null,"
-    " escalation_level = 0, escalated_at = null, escalated_to = null, escalation_reason = null"
+    " parked_at = null, parked_by = null, park_reason = null"
 )
-ESCALATE = (
-    "status = 'ESCALATED', escalation_level = 1, escalated_at = recoup.now(), escalated_to = 'lead',"
-    " escalation_reason = 'no answer'"
-)
+ESCALATE = f"status = 'ESCALATED', {escalated(2, 'lead')}, escalation_reason = 'no answer'"
 RAISE = ESCALATE.replace("status = 'ESCALATED', ", "")
 ARCHIVE = "archived_at = recoup.now(), archive_reason = 'MANUAL'"
-REVIEW = "last_reviewed_at = recoup.now()"
+REVIEW = REVIEWED
 # Who, from which status, what, and what is told of it.
 STEPS = [
     (EXECUTOR, "PARKED", UNPARK, "UNPARKED", "RETRY_PENDING"),
@@ -107,8 +104,8 @@ def test_an_unparked_error_is_retried_at_once_and_its_budget_is_one_more(tx: Tra
     """As if a person had unparked it: same columns, and it waits in the queue."""
     by_candidate, by_person = error_in(tx, "ESCALATED"), error_in(tx, "ESCALATED")
     candidates.make(tx, EXECUTOR, change(by_candidate, UNPARK))
-    decide_error(tx, by_person, UNPARK)
-    own = ("error_id", "outreach_id", "lineage_id")
+    decide_error(tx, by_person, f"{UNPARK}, {REVIEWED}")
+    own = ("error_id", "outreach_id", "lineage_id", "last_reviewed_at", "sla_met_at")
     one, other = ({k: v for k, v in row(tx, e).items() if k not in own} for e in (by_candidate, by_person))
     assert one == other
     queued = "select count(*) from recoup.error_queue where unit = any(%s)"
@@ -127,7 +124,9 @@ def test_by_hand_it_is_refused(
 
 BEYOND = [
     (EXECUTOR, "PARKED", "assigned_to = 'eve'", "RC049"),
-    (EXECUTOR, "PARKED", REVIEW, "RC049"),
+    (EXECUTOR, "PARKED", "sla_met_at = recoup.now()", "RC049"),
+    (EXECUTOR, "PARKED", f"{UNPARK}, sla_met_at = recoup.now()", "RC049"),
+    (EXECUTOR, "PARKED", f"{ARCHIVE}, sla_breached_at = recoup.now()", "23514"),
     (EXECUTOR, "PARKED", "error_message = 'other'", "RC049"),  # erasing texts is another consequence
     (EXECUTOR, "PARKED", "updated_at = recoup.now()", "RC049"),
     (EXECUTOR, "PARKED", f"{ARCHIVE}, assigned_to = 'eve'", "RC049"),
@@ -136,7 +135,8 @@ BEYOND = [
     (EXECUTOR, "PARKED", UNPARK.replace("retry_until = null", "retry_until = recoup.now()"), "RC049"),
     (EXECUTOR, "PARKED", "archived_at = recoup.now(), archive_reason = 'TTL_EXPIRED'", "RC049"),
     (EXECUTOR, "PARKED", "parked_by = 'eve'", "RC049"),
-    (EXECUTOR, "ESCALATED", "escalation_level = 1, escalated_to = 'eve'", "RC049"),
+    (EXECUTOR, "ESCALATED", "escalated_to = 'eve'", "RC049"),
+    (EXECUTOR, "PARKED", RAISE.replace("recoup.sla_of(2", "recoup.sla_of(1"), "RC049"),
     (EXECUTOR, "PARKED", RAISE.replace("recoup.now()", "recoup.now() - interval '1 day'"), "RC049"),
     (EXECUTOR, "PARKED", f"{RAISE}, assigned_to = 'eve'", "RC049"),
     (EXECUTOR, "PARKED", """retry_with = '"x"'""", "RC049"),
@@ -146,7 +146,9 @@ BEYOND = [
     (EXECUTOR, "ACTIVE", ARCHIVE, "RC002"),
     (REVIEWER, "PARKED", ARCHIVE, "RC049"),
     (REVIEWER, "PARKED", "assigned_to = 'eve'", "RC049"),
-    (REVIEWER, "PARKED", f"{REVIEW}, escalation_level = 0, max_retries = max_retries + 1", "RC049"),
+    (REVIEWER, "PARKED", f"{REVIEW}, max_retries = max_retries + 1", "RC049"),
+    (REVIEWER, "PARKED", "last_reviewed_at = recoup.now()", "RC049"),
+    (REVIEWER, "PARKED", f"{REVIEW}, sla_due_at = sla_due_at + interval '1 hour'", "RC049"),
     (REVIEWER, "PARKED", "last_reviewed_at = recoup.now() + interval '1 day'", "RC049"),
     (REVIEWER, "PARKED", UNPARK, "RC002"),
     (REVIEWER, "RETRY_PENDING", REVIEW, "RC002"),

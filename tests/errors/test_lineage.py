@@ -23,6 +23,7 @@ from recoup.errors.recording import NewError
 from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused
+from tiers import REVIEWED
 
 FORM_1 = (
     "n.error_table, n.error_id::text, n.outreach_id::text, n.work_key, n.error_code, n.error_signature, n.severity,"
@@ -248,8 +249,8 @@ def test_the_archiver_leaves_what_recovery_works_on(new_hub: NewHub, holding: Ca
     second = hub.record(severity=Severity.CRITICAL, outreach_id=entity)
     hub.sweep_all()
     kept, closed, free = (hub.record(severity=Severity.CRITICAL) for _ in range(3))
-    hub.operate("status = 'RESOLVED', archived_at = recoup.now(), archive_reason = 'RESOLVED'", closed)
-    hub.advance(31 * DAY)
+    hub.operate(f"status = 'RESOLVED', archived_at = recoup.now(), archive_reason = 'RESOLVED', {REVIEWED}", closed)
+    hub.age(31 * DAY)
     holding(hub, [first, kept, closed])
     assert hub.sweep().gone == 2
     assert hub.sweep().gone == 0

@@ -41,14 +41,30 @@ ONE = "00000000-0000-0000-0000-000000000001"
 ENDED = {"token": ONE, "retry_count": 2}
 IN_PARK = {
     "status": "PARKED", "disposition": "PARKED", "next_retry_at": None, "parked_at": -DAY, "parked_by": "ann",
-    "park_reason": "look", "escalation_level": 0,
+    "park_reason": "look", "escalation_level": 1, "parked_since": -DAY, "escalated_at": -DAY, "escalated_to": "dol-hub",
+    "escalation_reason": "look", "sla_due_at": NOW,
 }  # fmt: skip
-UP = {"status": "ESCALATED", "escalation_level": 2, "escalated_at": NOW, "escalated_to": "eve"}
+SEEN = {"last_reviewed_at": NOW, "sla_met_at": NOW}
+UP = {
+    "status": "ESCALATED", "escalation_level": 2, "escalated_at": NOW, "escalated_to": "eve",
+    "sla_due_at": 8 * HOUR,
+}  # fmt: skip
 UNPARKED = {
     "status": "RETRY_PENDING", "disposition": "RETRY", "retry_until": None, "next_retry_at": NOW, "parked_at": None,
-    "parked_by": None, "park_reason": None, "escalation_level": 0,
+    "parked_by": None, "park_reason": None,
 }  # fmt: skip
-BY_SYSTEM = {"status": "PARKED", "parked_at": NOW, "parked_by": "system", "park_reason": "MAX_RETRIES_EXCEEDED"}
+FIRST_TIER = {
+    "parked_since": NOW, "escalation_level": 1, "escalated_at": NOW, "escalated_to": "dol-hub",
+    "escalation_reason": "look", "sla_due_at": DAY,
+}  # fmt: skip
+BY_SYSTEM = {
+    "status": "PARKED", "parked_at": NOW, "parked_by": "system", "park_reason": "MAX_RETRIES_EXCEEDED", **FIRST_TIER,
+}  # fmt: skip
+FOR_LONG = {"parked_since": -3 * DAY, "parked_at": -3 * DAY}
+SECOND_TIER = {
+    "escalation_level": 2, "escalated_at": NOW, "escalated_to": "dol-lead", "escalation_reason": "parked for long",
+    "sla_due_at": 8 * HOUR,
+}  # fmt: skip
 RESOLVED = {"status": "RESOLVED", "archived_at": NOW, "archive_reason": "RESOLVED", "next_retry_at": None}
 
 BREACHES = (
@@ -66,7 +82,7 @@ BREACHES = (
     Breach("unexpired", HUB, {}, {"archived_at": NOW, "archive_reason": "TTL_EXPIRED"}, "expires at 20"),
     Breach(
         "held", HUB, IN_PARK | {"expires_at": -SECOND}, {"archived_at": NOW, "archive_reason": "TTL_EXPIRED"},
-        "parked recently",
+        "its last tier has not ended",
     ),
     Breach("resolved_unclaimed", WORKER, {}, RESOLVED, "was not claimed"),
     Breach("resolved_by_failure", WORKER, {}, ENDED | RESOLVED | {"last_outcome": "FAILED"}, "is not SUCCEEDED"),
@@ -78,7 +94,13 @@ BREACHES = (
     Breach("put_off", WORKER, {}, ENDED | {"next_retry_at": 31 * DAY}, "more than 30 days away"),
     Breach("unmoved", HUB, IN_PARK, {"updated_at": NOW}, "nothing changed"),
     Breach("beyond_candidate", EXECUTOR, IN_PARK, {"last_reviewed_at": NOW}, "a recovery candidate unparks"),
-    Breach("beyond_review", REVIEWER, IN_PARK, {"last_reviewed_at": NOW, "assigned_to": "eve"}, "it is reviewed"),
+    Breach("beyond_review", REVIEWER, IN_PARK, SEEN | {"assigned_to": "eve"}, "it is reviewed"),
+    Breach("beyond_tier", WORKER, IN_PARK | FOR_LONG, SECOND_TIER | {"assigned_to": "eve"}, "a worker raises the tier"),
+    Breach("first_tier", WORKER, {"retry_until": -SECOND}, BY_SYSTEM | {"sla_due_at": 2 * DAY}, "sets its tier"),
+    Breach("tier_not_due", WORKER, IN_PARK, SECOND_TIER, "the one that is due"),
+    Breach("parked_since", OPERATOR, IN_PARK, SEEN | {"parked_since": NOW}, "when it was first parked"),
+    Breach("sla", OPERATOR, IN_PARK, SEEN | {"sla_due_at": DAY}, "the clock of its review"),
+    Breach("unreviewed", OPERATOR, IN_PARK, {"assigned_to": "eve"}, "is a review"),
     Breach("archived_at", OPERATOR, IN_PARK, RESOLVED | {"archived_at": -HOUR}, "archived_at is not now"),
     Breach("updated_at", OPERATOR, IN_PARK, {"updated_at": HOUR}, "updated_at is not now"),
     Breach("parked_at", OPERATOR, IN_PARK, {"parked_at": -HOUR}, "parked_at is not now"),
@@ -87,14 +109,14 @@ BREACHES = (
         "the result of the last one",
     ),
     Breach("last_retry_at", WORKER, {}, ENDED | {"last_retry_at": DAY}, "last_retry_at is in the future"),
-    Breach("parking", OPERATOR, IN_PARK, {"park_reason": "another", "last_reviewed_at": NOW}, "by whom and why"),
+    Breach("parking", OPERATOR, IN_PARK, SEEN | {"park_reason": "another"}, "by whom and why"),
     Breach("parked_by", OPERATOR, {}, BY_SYSTEM, "is not the person who parks it"),
-    Breach("escalation", OPERATOR, IN_PARK | UP, {"escalation_level": 0}, "an escalation rises"),
+    Breach("escalation", OPERATOR, IN_PARK | UP, SEEN | {"escalation_level": 0}, "an escalation rises"),
     Breach("unparked_later", OPERATOR, IN_PARK, UNPARKED | {"next_retry_at": DAY}, "not later"),
-    Breach("retry_until", OPERATOR, IN_PARK, {"retry_until": 9 * DAY, "last_reviewed_at": NOW}, "no window"),
-    Breach("grant", OPERATOR, IN_PARK | {"retry_count": 3}, {"max_retries": 4, "last_reviewed_at": NOW}, "unparking"),
+    Breach("retry_until", OPERATOR, IN_PARK, SEEN | {"retry_until": 9 * DAY}, "no window"),
+    Breach("grant", OPERATOR, IN_PARK | {"retry_count": 3}, SEEN | {"max_retries": 4}, "unparking"),
     Breach("last_reviewed_at", OPERATOR, IN_PARK, {"last_reviewed_at": DAY}, "last_reviewed_at is not now"),
-    Breach("not_one_thing", OPERATOR, IN_PARK, {"assigned_to": "eve", "last_reviewed_at": NOW}, "one change at a time"),
+    Breach("not_one_thing", OPERATOR, IN_PARK, SEEN | UNPARKED | {"assigned_to": "eve"}, "one change at a time"),
 )  # fmt: skip
 
 # Whoever moves it, before and after.
@@ -105,22 +127,41 @@ LAWFUL: tuple[tuple[Authority, dict[str, Any], dict[str, Any]], ...] = (
     (WORKER, {"retry_count": 2}, ENDED | BY_SYSTEM | {"retry_count": 3}),
     (WORKER, {"retry_until": -SECOND}, BY_SYSTEM),
     (WORKER, {"retry_until": -SECOND}, BY_SYSTEM | {"park_reason": "RETRY_WINDOW_CLOSED"}),
-    (OPERATOR, IN_PARK, UNPARKED),
-    (OPERATOR, IN_PARK, UNPARKED | {"expires_at": 7 * DAY}),
-    (OPERATOR, IN_PARK | UP, UNPARKED),
-    (OPERATOR, IN_PARK, UP),
-    (OPERATOR, IN_PARK | UP | {"escalated_at": -DAY}, {"escalation_level": 3, "escalated_at": NOW}),
-    (OPERATOR, IN_PARK | UP, RESOLVED),
-    (OPERATOR, IN_PARK, {"last_reviewed_at": NOW}),
-    (OPERATOR, IN_PARK | {"last_reviewed_at": NOW}, {"updated_at": NOW}),
+    (
+        WORKER,
+        {"retry_until": -SECOND} | FOR_LONG | {"parked_at": None},
+        BY_SYSTEM | FOR_LONG | SECOND_TIER | {"parked_at": NOW},
+    ),
+    (WORKER, IN_PARK | FOR_LONG, SECOND_TIER),
+    (
+        WORKER,
+        IN_PARK | FOR_LONG | {"parked_since": None, "escalation_level": 0},
+        SECOND_TIER | {"parked_since": -3 * DAY},
+    ),
+    (WORKER, IN_PARK | {"sla_due_at": -SECOND}, {"sla_breached_at": NOW}),
+    (OPERATOR, IN_PARK, UNPARKED | SEEN),
+    (OPERATOR, IN_PARK, UNPARKED | SEEN | {"expires_at": 7 * DAY}),
+    (OPERATOR, IN_PARK | {"sla_due_at": -SECOND}, UNPARKED | {"last_reviewed_at": NOW}),
+    (OPERATOR, IN_PARK | {"parked_since": None}, UNPARKED | SEEN | {"parked_since": -DAY}),
+    (OPERATOR, IN_PARK | UP, UNPARKED | SEEN),
+    (OPERATOR, IN_PARK, UP | {"last_reviewed_at": NOW}),
+    (
+        OPERATOR,
+        IN_PARK | UP | {"escalated_at": -DAY},
+        {"escalation_level": 3, "escalated_at": NOW, "sla_due_at": 4 * HOUR, "last_reviewed_at": NOW},
+    ),
+    (OPERATOR, IN_PARK | UP, RESOLVED | SEEN),
+    (OPERATOR, IN_PARK, SEEN),
+    (OPERATOR, IN_PARK | SEEN, {"updated_at": NOW}),
+    (OPERATOR, IN_PARK, SEEN | {"assigned_to": "eve"}),
     (HUB, IN_PARK | UP, {"archived_at": NOW, "archive_reason": "SUPERSEDED"}),
     (EXECUTOR, IN_PARK, UNPARKED),
     (EXECUTOR, IN_PARK | UP, UNPARKED | {"expires_at": 7 * DAY}),
     (EXECUTOR, IN_PARK, UP),
     (EXECUTOR, IN_PARK, {"archived_at": NOW, "archive_reason": "MANUAL"}),
     (EXECUTOR, IN_PARK | UP, {"archived_at": NOW, "archive_reason": "MANUAL"}),
-    (REVIEWER, IN_PARK, {"last_reviewed_at": NOW, "updated_at": NOW}),
-    (REVIEWER, IN_PARK | UP, {"last_reviewed_at": NOW}),
+    (REVIEWER, IN_PARK, SEEN | {"updated_at": NOW}),
+    (REVIEWER, IN_PARK | UP, SEEN),
     (OPERATOR, {}, ENDED | RESOLVED),
     (HUB, {}, ENDED | RESOLVED),
     (HUB, {}, RESOLVED),
@@ -179,7 +220,8 @@ def test_what_breaks_no_rule_is_let_through(hub: Hub, place: int) -> None:
 
 def test_every_rule_is_tried_here_and_has_its_words(hub: Hub) -> None:
     """Code by code: the conditions, the messages, and the breaches above."""
-    functions = "'recoup.error_move_broken'::regproc, 'recoup.error_change_broken'::regproc"
+    functions = ", ".join(f"'recoup.error_{name}_broken'::regproc" for name in ("move", "change"))
+    functions += ", 'recoup.tier_broken'::regproc"
     ((conditions,),) = hub.rows(f"select string_agg(prosrc, '') from pg_proc where oid in ({functions})")
     said = hub.rows("select code, message from recoup.error_move_rules()")
     tried = [breach.code for breach in BREACHES]

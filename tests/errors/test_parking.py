@@ -23,7 +23,7 @@ from recoup.errors.subject import SUBJECT
 from recoup.errors.verbs import Verb
 from recoup.errors.vocabulary import Severity, Want
 from recoup.lifecycles.declaration import Authority
-from recoup.refusals import InputRefused
+from recoup.refusals import InputRefused, LawRefused
 
 GONE = 2**62
 
@@ -102,7 +102,7 @@ def test_a_retry_under_way_is_cut_off_and_counted(hub: Hub, verb: str) -> None:
 
 
 def test_an_unparked_error_has_one_more_retry(hub: Hub) -> None:
-    """Now, without a window; what was said while it was parked is over."""
+    """Now, without a window; who parked it and why is over, and its place among the tiers is kept."""
     error_id = parked(hub)
     only(hub, "escalate", error_id, reason="urgent", to="bob", level=3)
     with hub.db.transaction(Authority.OPERATOR) as tx:
@@ -111,8 +111,8 @@ def test_an_unparked_error_has_one_more_retry(hub: Hub) -> None:
     row = hub.row(error_id)
     assert (row["status"], row["disposition"], row["max_retries"]) == ("RETRY_PENDING", "RETRY", 1)
     assert (row["next_retry_at"], row["retry_until"]) == (hub.now(), None)
-    assert {row[name] for name in ("parked_at", "parked_by", "park_reason", "escalated_at", "escalated_to")} == {None}
-    assert (row["escalation_level"], row["escalation_reason"], row["assigned_to"]) == (0, None, "eve")
+    assert {row[name] for name in ("parked_at", "parked_by", "park_reason")} == {None}
+    assert (row["escalation_level"], row["escalated_to"], row["assigned_to"]) == (3, "bob", "eve"), "its place is kept"
     assert last_event(hub, error_id) == ("UNPARKED", "ESCALATED", "RETRY_PENDING", "mended", "ada")
     assert hub.fail(hub.claim_one(error_id)) == "PARKED"
     assert only(hub, "unpark", error_id) is None
@@ -199,12 +199,12 @@ def test_every_verb_is_tried() -> None:
 
 
 def test_escalation_goes_up_level_by_level(hub: Hub) -> None:
-    """To the owner of the table unless somebody is named; never down, and not past the last."""
+    """To the owner of the tier unless somebody is named; never down, and not past the last."""
     error_id = parked(hub)
     assert only(hub, "escalate", error_id, reason="no answer") is None
     row = hub.row(error_id)
     assert (row["status"], row["disposition"], row["escalation_level"]) == ("ESCALATED", "PARKED", 2)
-    assert (row["escalated_at"], row["escalated_to"], row["escalation_reason"]) == (hub.now(), "dol-hub", "no answer")
+    assert (row["escalated_at"], row["escalated_to"], row["escalation_reason"]) == (hub.now(), "dol-lead", "no answer")
     assert hub.is_blocked(row["outreach_id"])
     assert only(hub, "escalate", error_id, reason="down", level=1) == "escalated_already"
     assert only(hub, "escalate", error_id, reason="still none", to="bob") is None
@@ -319,9 +319,8 @@ def test_of_two_operators_the_second_is_told(hub: Hub) -> None:
 def test_only_an_operator_does_it(hub: Hub) -> None:
     """A hub has its own verbs. The database says so for each error."""
     error_id = parked(hub)
-    with hub.db.transaction(Authority.HUB) as tx:
-        (answer,) = parking.resolve(tx, [ErrorKey(DOL, error_id)])
-    assert answer.refused == "move_not_listed"
+    with pytest.raises(LawRefused, match="no right"), hub.db.transaction(Authority.HUB) as tx:
+        parking.resolve(tx, [ErrorKey(DOL, error_id)])
     assert hub.row(error_id)["status"] == "PARKED"
 
 

@@ -23,15 +23,18 @@ from recoup.errors import (
     active_policy,
     archive,
     clearing,
+    escalation,
     finding,
     foreground,
     grouping,
     handlers,
+    metrics,
     parking,
     promotion,
     retrying,
 )
-from recoup.errors.listing import Filter, list_errors
+from recoup.errors.escalation_signals import ESCALATION
+from recoup.errors.listing import Filter, list_errors, park_queue
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.recording import NewError, record
@@ -39,7 +42,9 @@ from recoup.errors.retrying import Claimed, Failed, Succeeded
 from recoup.errors.vocabulary import Want
 from recoup.find import Wanted
 from recoup.lifecycles.declaration import Authority
+from recoup.policy import versions
 from recoup.settings import Settings
+from recoup.signals import Reading
 from recoup.signatures import signature
 
 IDLE = 200_000
@@ -59,7 +64,8 @@ BIG = frozenset({*(table.split(".")[1] for table in TABLES), "error_event", "err
 FILL = f"""
 insert into recoup.error (error_table, outreach_id, error_message, error_signature, category, disposition, status,
   ttl_tier, expires_at, max_retries, next_retry_at, retry_until, parked_at, parked_by, park_reason,
-  decided_by, policy_version, created_at, updated_at)
+  parked_since, escalation_level, escalated_at, escalated_to, sla_due_at, decided_by, policy_version, created_at,
+  updated_at)
 select k.error_table, lpad(to_hex(g), 32, '0')::uuid, 'idle', %(signature)s, 'OPERATIONAL',
        case when k.is_retry then 'RETRY' when k.is_parked then 'PARKED'
             when k.error_table like 'public.%%' then 'IGNORE' else 'ARCHIVE' end,
@@ -70,6 +76,8 @@ select k.error_table, lpad(to_hex(g), 32, '0')::uuid, 'idle', %(signature)s, 'OP
        case when k.is_retry then now() + interval '6 days' + g * interval '1 second' end,
        case when k.is_parked then now() end, case when k.is_parked then 'system' end,
        case when k.is_parked then 'DATA_QUALITY' end,
+       case when k.is_parked then now() end, k.is_parked::integer, case when k.is_parked then now() end,
+       case when k.is_parked then 'team' end, case when k.is_parked then now() + interval '1 day' end,
        'table', 1, now() - interval '1 day', now() - interval '1 day'
   from generate_series(1, {IDLE}) g
  cross join lateral (select (%(tables)s::text[])[1 + g %% {len(TABLES)}] as error_table, g / {len(TABLES)} as n) t
@@ -110,6 +118,17 @@ select e.error_id, e.error_table, e.next_retry_at, e.retry_until, case when l.is
   from recoup.error e cross join lateral (select e.error_message = 'lapsed' as is_leased) l
  where e.status = 'RETRY_PENDING' and e.error_signature = 'busy';
 """
+# Parked for three days in the first tier: not reviewed in time, whether that is marked or not.
+PARKED = f"""
+insert into recoup.error (error_table, outreach_id, error_message, error_signature, category, disposition, status,
+  ttl_tier, expires_at, max_retries, parked_at, parked_by, park_reason, parked_since, escalation_level, escalated_at,
+  escalated_to, sla_due_at, sla_breached_at, decided_by, policy_version, created_at, updated_at)
+select t, gen_random_uuid(), 'parked', 'parked', 'OPERATIONAL', 'PARKED', 'PARKED', 'MEDIUM', now() + interval '9 days',
+       3, s.since, 'system', 'DATA_QUALITY', s.since, 1, s.since, 'team', s.since + interval '1 day',
+       case when k.marked then now() end, 'table', 1, s.since, s.since
+  from unnest(%(retried)s::text[]) t, unnest(array[true, false]) k (marked), generate_series(1, {EACH}) g,
+       lateral (select now() - interval '3 days' + g * interval '1 second' as since) s;
+"""
 BORN = """
 insert into recoup.error_event (incarnation, logged_at, error_table, error_id, event_type, to_status, disposition,
   retry_count, actor, actor_id, authority)
@@ -133,7 +152,7 @@ def fill(admin: Transaction) -> None:
         admin.execute("set local synchronous_commit = off")
         for table in ("recoup.error", "recoup.error_event", "recoup.error_queue"):
             admin.execute(f"alter table {table} disable trigger user")
-        for statement in (*FILL.split(";\n\n"), *FEW.split(";\n\n"), BORN):
+        for statement in (*FILL.split(";\n\n"), *FEW.split(";\n\n"), PARKED, BORN):
             admin.execute(statement, given, prepare=False)
         for table, trigger, fires in before:
             admin.execute(f"alter table {table} enable {fires} trigger {trigger}")
@@ -189,6 +208,10 @@ KNOWN = {
 SOME = dict(list(KNOWN.items())[:SET])
 
 
+def measured(tx: Transaction) -> list[Reading]:
+    return list(ESCALATION.measure(tx, versions.active(tx).policy))
+
+
 def as_true(lag: float | None) -> bool:
     return lag is not None and lag > 0
 
@@ -207,6 +230,20 @@ ASKED = {
     ),
     "lapse": Asked(Authority.ERROR_WORKER, retrying.lapse, BUSY, LOOKED_AT * BUSY),
     "close windows": Asked(Authority.ERROR_WORKER, retrying.close_windows, BUSY, LOOKED_AT * BUSY),
+    "raise tiers": Asked(Authority.ERROR_WORKER, escalation.raise_tiers, (BUSY, 2 * BUSY), 2 * LOOKED_AT * BUSY),
+    "raise a few": Asked(
+        Authority.ERROR_WORKER, lambda tx: escalation.raise_tiers(tx, limit=5), (5, 5), LOOKED_AT * EACH
+    ),
+    "tiers that are due": Asked(
+        Authority.READER, lambda tx: len(set(escalation.due(tx))), 2 * BUSY, 2 * LOOKED_AT * BUSY
+    ),
+    "lag of tiers": Asked(Authority.READER, lambda tx: as_true(escalation.lag(tx)), True, 2 * len(TABLES)),
+    "the park queue": Asked(
+        Authority.READER, lambda tx: len(park_queue(tx, Filter(), limit=SET)), SET, LOOKED_AT * 2 * BUSY
+    ),
+    "signals of tiers": Asked(
+        Authority.READER, lambda tx: sum(one.value or 0 for one in measured(tx)), 2 * BUSY + BUSY, LOOKED_AT * 2 * BUSY
+    ),
     "sweep": Asked(Authority.ARCHIVER, lambda tx: archive.sweep(tx).gone, 2 * BUSY, LOOKED_AT * BUSY),
     "sweep a few": Asked(
         Authority.ARCHIVER, lambda tx: archive.sweep(tx, limit=EACH + 5).gone, EACH + 5, LOOKED_AT * EACH
@@ -397,7 +434,8 @@ def test_groups_read_each_error_once(crowded: Transaction) -> None:
     with carried_out(crowded, kept=False) as plans, acting(crowded, Authority.READER):
         found = grouping.largest(crowded, Filter(), limit=1000)
         carried = plans.take()
-    assert [(one.error_signature, one.errors) for one in found.groups] == [(SIGNATURE, IDLE), ("busy", 4 * BUSY)]
+    groups = [(one.error_signature, one.errors) for one in found.groups]
+    assert groups == [(SIGNATURE, IDLE), ("busy", 4 * BUSY), ("parked", 2 * BUSY)]
     read = sum(handled(node) for plan in carried for node in nodes(plan["Plan"]) if node.get("Relation Name") in BIG)
     assert found.all_errors <= read <= found.all_errors + LOOKED_AT * BUSY
 
@@ -421,3 +459,28 @@ def test_the_rows_are_there(crowded: Transaction) -> None:
         " and tgenabled not in ('A', 'R')"
     )
     assert crowded.execute(off, (["recoup.error", "recoup.error_event", *TABLES],)).fetchone() == (0,)
+
+
+def test_metrics_read_the_window_of_the_log_and_indexes_of_the_tables(crowded: Transaction) -> None:
+    """No error table is read, and of the log what is in the window, once its pages are summed up by a VACUUM."""
+    (summed_up,) = crowded.execute("select reltuples >= 0 from pg_class where relname = 'error_event'").fetchone() or (
+        0,
+    )
+    recent = [NewError(table=BLOCKING[0], message=MESSAGE, outreach_id=one) for one in FRESH]
+    with carried_out(crowded, kept=False) as plans:
+        with acting(crowded, Authority.HUB):
+            record(crowded, recent)
+        plans.take()
+        with acting(crowded, Authority.READER):
+            found = metrics.metrics(crowded)
+        taken = plans.take()
+    assert found.overall.recorded == SET
+    # Two of four wait for a retry and one is parked in tables that block, one table has parked ones only.
+    assert found.overall.blocking_errors > IDLE // len(TABLES) * 2
+    if summed_up:
+        for plan in taken:
+            for node in nodes(plan["Plan"]):
+                told = (node["Node Type"], node.get("Relation Name"), node.get("Index Name"), plan["Query Text"][:200])
+                relation = node.get("Relation Name")
+                assert node["Node Type"] != "Seq Scan" or relation not in BIG - {"error_queue"}, told
+                assert relation != "error_event" or handled(node) < IDLE // 10, told

@@ -39,6 +39,7 @@ from recoup.errors.recording import MAX_AT_ONCE, NewError, record
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
+from tiers import REVIEWED, WHEN_PARKED, escalated
 
 MESSAGES = {Category.TRANSIENT: TRANSIENT, Category.OPERATIONAL: OPERATIONAL, Category.STRUCTURAL: STRUCTURAL}
 CODES = (None, "DOMAIN_LOOKUP_FAILED", "MISSING_NAME", "VENDOR_API_CHANGED")
@@ -134,11 +135,11 @@ def test_what_differs_does_not_supersede(hub: Hub, differs: str) -> None:
 def test_parking_owner_and_escalation_are_inherited(hub: Hub) -> None:
     entity = uuid.uuid4()
     older = hub.record(severity=Severity.CRITICAL, outreach_id=entity)
-    hub.operate("assigned_to = 'maria', updated_at = recoup.now()", older)
-    hub.operate("last_reviewed_at = recoup.now(), updated_at = recoup.now()", older)
+    hub.operate(f"assigned_to = 'maria', {REVIEWED}, updated_at = recoup.now()", older)
+    hub.operate(f"{REVIEWED}, updated_at = recoup.now()", older)
     hub.operate(
-        "status = 'ESCALATED', escalation_level = 2, escalated_at = recoup.now(), escalated_to = 'lead',"
-        " escalation_reason = 'stuck', updated_at = recoup.now()",
+        f"status = 'ESCALATED', {escalated(2, 'lead')}, escalation_reason = 'stuck', last_reviewed_at = recoup.now(),"
+        " updated_at = recoup.now()",
         older,
     )
     before = hub.row(older)
@@ -146,7 +147,7 @@ def test_parking_owner_and_escalation_are_inherited(hub: Hub) -> None:
     row = hub.row(hub.record(severity=Severity.LOW, outreach_id=entity))  # a LOW one does not release it
     for column in (
         "parked_at", "parked_by", "park_reason", "assigned_to", "last_reviewed_at", "escalation_level", "escalated_at",
-        "escalated_to", "escalation_reason", "created_at",
+        "escalated_to", "escalation_reason", "created_at", "parked_since", "sla_due_at",
     ):  # fmt: skip
         assert row[column] == before[column], column
     assert (row["status"], row["disposition"], row["overruled"]) == ("ESCALATED", "PARKED", "ARCHIVE")
@@ -184,7 +185,7 @@ def test_nothing_is_inherited_from_an_expired_error(new_hub: NewHub) -> None:
     """It is archived as expired, with a warning if it blocked, and the newer one starts from zero."""
     hub, entity = new_hub(), uuid.uuid4()
     older = hub.record(STRUCTURAL, outreach_id=entity)
-    hub.advance(31 * DAY)
+    hub.age(31 * DAY)
     row = hub.row(hub.record(STRUCTURAL, outreach_id=entity))
     assert (row["created_at"], row["parked_at"]) == (hub.now(), hub.now())
     assert hub.row(older)["archive_reason"] == "TTL_EXPIRED"
@@ -519,8 +520,7 @@ def test_a_disposition_that_its_table_does_not_allow_is_refused_to_any_writer(hu
     with pytest.raises(LawRefused) as refused:
         hub.operate(
             "status = 'PARKED', disposition = 'PARKED', parked_at = recoup.now(), parked_by = recoup.acting_id(),"
-            " park_reason = 'x',"
-            " updated_at = recoup.now()",
+            f" park_reason = 'x', {WHEN_PARKED}, updated_at = recoup.now()",
             error,
         )
     assert refused.value.code == "disposition_not_allowed"

@@ -36,6 +36,7 @@ from recoup.errors.retrying import Claimed, Ended, Failed, Succeeded
 from recoup.errors.vocabulary import Category, Severity, Want
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
+from tiers import REVIEWED
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def test_a_structural_error_is_parked_at_once_and_has_one_retry_for_a_person(hub
     assert (row["status"], row["park_reason"], row["max_retries"]) == ("PARKED", "NON_RETRYABLE_ERROR", 1)
     hub.operate(
         "status = 'RETRY_PENDING', disposition = 'RETRY', next_retry_at = recoup.now(), retry_until = null,"
-        " parked_at = null, parked_by = null, park_reason = null, updated_at = recoup.now()",
+        " parked_at = null, parked_by = null, park_reason = null, updated_at = recoup.now(), " + REVIEWED,
         error,
     )
     row = hub.fail_when_due(error)

@@ -10,6 +10,7 @@ from recoup.database.connection import Transaction
 from recoup.errors.vocabulary import Severity
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused
+from tiers import REVIEWED, WHEN_PARKED
 
 HUB, WORKER, OPERATOR, ARCHIVER = Authority.HUB, Authority.ERROR_WORKER, Authority.OPERATOR, Authority.ARCHIVER
 LATER = "updated_at = greatest(updated_at, recoup.now())"
@@ -124,8 +125,9 @@ def test_an_operator_who_parks_what_is_being_retried_counts_the_retry(hub: Hub) 
     error = hub.record(TRANSIENT)
     hub.advance(2 * SECOND)
     hub.claim_one(error)
+    person = PARKED.replace("'system'", "recoup.acting_id(), park_reason = 'because'")
     with pytest.raises(LawRefused) as refused:
-        change(hub, OPERATOR, PARKED.replace("'system'", "recoup.acting_id(), park_reason = 'because'"), error)
+        change(hub, OPERATOR, f"{person}, {WHEN_PARKED}", error)
     assert refused.value.code == "retry_under_way"
 
 
@@ -179,7 +181,8 @@ def test_only_an_operator_archives_by_hand_and_nothing_expires_early(hub: Hub, a
 
 def test_what_is_over_does_not_move(hub: Hub) -> None:
     error = hub.record(STRUCTURAL)
-    change(hub, OPERATOR, "archived_at = recoup.now(), archive_reason = 'MANUAL', next_retry_at = null", error)
+    archived = f"archived_at = recoup.now(), archive_reason = 'MANUAL', next_retry_at = null, {REVIEWED}"
+    change(hub, OPERATOR, archived, error)
     with pytest.raises(LawRefused) as refused:
         change(hub, OPERATOR, "assigned_to = 'maria'", error)
     assert refused.value.code == "error_over"
@@ -198,7 +201,7 @@ def test_what_is_held_back_from_the_archive_does_not_leave_by_hand_either(new_hu
 def test_a_month_is_not_dropped_with_an_invented_count(new_hub: NewHub) -> None:
     hub = new_hub()
     hub.record(STRUCTURAL)
-    hub.advance(40 * DAY)
+    hub.age(40 * DAY)
     hub.sweep_all()
     hub.advance(500 * DAY)
     with pytest.raises(LawRefused, match="holds 1 errors"), hub.db.transaction(ARCHIVER) as tx:

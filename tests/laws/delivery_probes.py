@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from company import claimed_delivery, delivery_in, new_delivery, tried_delivery
+import product
+from company import acting, claimed_delivery, delivery_in, new_delivery, tried_delivery
 from laws.probing import PROBES, check, key, law, queued, quiet, refused, seen
-from laws.rows import ID, NOW
+from laws.rows import ID, NOW, insertion
 from recoup.database.connection import Transaction
+from recoup.deliveries import delivering
 from recoup.deliveries.lifecycle import DELIVERY as LIFE
 from recoup.lifecycles.declaration import Authority
 
@@ -13,6 +15,7 @@ __all__ = ["PROBES"]
 
 EXECUTOR, OPERATOR = Authority.EXECUTOR, Authority.OPERATOR
 DELIVERY, EVENT, INFINITE = "recoup.delivery", "recoup.delivery_event", "'infinity'"
+OPS = '[deliveries.routes.ops]\nkind = "webhook"\nurl_env = "OPS_URL"\n'
 LONG = "repeat('x', 501)"
 TRIED = {"attempts": "1", "token": ID, "outcome": "'FAILED'", "last_failure": "'no'"}
 DEAD = TRIED | {"status": "'dead'", "ended_at": NOW}
@@ -32,6 +35,10 @@ check(DELIVERY, "delivery_dedup_key_check", "Nor endless.", dedup_key=LONG)
 check(DELIVERY, "delivery_origin_check", "Somebody known asks for it.", origin="'nobody'")
 check(DELIVERY, "delivery_candidate", "A candidate is named.", origin="'candidate'")
 check(DELIVERY, "delivery_candidate", "A person is none.", candidate_id=ID)
+check(DELIVERY, "delivery_alert", "An alert is named.", origin="'alert'")
+check(DELIVERY, "delivery_alert", "A person is none.", alert_id=ID)
+check(DELIVERY, "delivery_instead", "What it stands in for is named.", origin="'fallback'")
+check(DELIVERY, "delivery_instead", "A person's stands for itself.", instead_of=ID)
 check(DELIVERY, "delivery_status_check", "A status is a listed one.", **DEAD | {"status": "'lost'"})
 check(DELIVERY, "delivery_attempts_check", "Tries count from none.", attempts="-1")
 check(DELIVERY, "delivery_next_try_at_check", "A wait ends.", next_try_at=INFINITE)
@@ -45,6 +52,8 @@ check(DELIVERY, "delivery_ended", "What waits has not ended.", ended_at=NOW)
 check(DELIVERY, "delivery_delivered", "What is delivered was accepted.", **DEAD | {"status": "'delivered'"})
 check(DELIVERY, "delivery_delivered", "What was accepted is delivered.", **DEAD | {"outcome": "'SUCCEEDED'"})
 check(DELIVERY, "delivery_cancelled", "What is cancelled is over.", **TRIED | {"outcome": "'CANCELLED'"})
+FALLBACK = {"origin": "'fallback'", "instead_of": ID}
+key(DELIVERY, "delivery_stands_in", "One stands in for it.", "instead_of", first=FALLBACK, then=FALLBACK)
 key(EVENT, "delivery_event_pkey", "A place is one event's.", "seq")
 check(EVENT, "delivery_event_logged_at_check", "Times are times.", logged_at=INFINITE)
 check(EVENT, "delivery_event_next_try_at_check", "Times are times.", next_try_at=INFINITE)
@@ -71,7 +80,7 @@ def a_delivery_goes_somewhere(tx: Transaction) -> None:
 def a_delivery_is_queued_now(tx: Transaction) -> None:
     """Not earlier, not later, and not in the name of a candidate."""
     earlier, later = "recoup.now() - interval '1 day'", "recoup.now() + interval '1 day'"
-    for statement in (_send(at=earlier), _send(at=later), _send(due=later), _send(origin="alert")):
+    for statement in (_send(at=earlier), _send(at=later), _send(due=later), _send(origin="heartbeat")):
         refused(tx, statement, ("log",), who=OPERATOR, by=BORN, sqlstate="RC111")
 
 
@@ -137,3 +146,26 @@ def every_try_is_logged(tx: Transaction) -> None:
     seen(tx, tried, delivery_in(tx, "delivered"), "delivered", EXECUTOR.role, "SUCCEEDED")
     seen(tx, f"{tried} and reason = 'no'", tried_delivery(tx), "queued", EXECUTOR.role, "FAILED")
     seen(tx, tried, delivery_in(tx, "dead"), "dead", OPERATOR.role, "CANCELLED")
+
+
+@law(DELIVERY, "recoup.fall_back_deliveries", "update")
+def what_dies_goes_once_by_the_fallback_route(tx: Transaction) -> None:
+    """In the same statement, unless a person cancelled it, or it is a fallback itself."""
+    with acting(tx, OPERATOR):
+        product.apply_policy(tx, '[deliveries]\nfallback_route = "ops"\n' + OPS, reason="a probe")
+    claimed = claimed_delivery(tx, tried_delivery(tx, times=11))
+    with acting(tx, EXECUTOR):
+        delivering.finish(tx, [(claimed, "no")])
+    seen(tx, "select from recoup.delivery where instead_of = %s and route = 'ops'", claimed.delivery_id)
+
+
+@law("recoup.policy", "recoup.check_routes", "insert")
+def no_policy_tells_a_secret(tx: Transaction) -> None:
+    """Not even if the program's own check was passed by."""
+    with quiet(tx, "recoup.policy", but="recoup.check_routes"):
+        pass
+    figures = (
+        "(select jsonb_set(figures, '{deliveries,routes,log,url}', to_jsonb(%s::text)) from recoup.policy limit 1)"
+    )
+    statement = insertion(tx, "recoup.policy", {"figures": figures.replace("%s", "'https://example.com'")})
+    refused(tx, statement, by="recoup.check_routes", sqlstate="RC114")

@@ -36,12 +36,13 @@ from laws.probing import (
     seen,
     untouchable,
 )
-from laws.rows import ID, LATER, NOW, insertion
+from laws.rows import ID, LATER, NOW, insertion, put
 from recoup.database.connection import Transaction
 from recoup.errors import Want, clearing, retrying
 from recoup.errors.lifecycle import ERROR as LIFE
 from recoup.errors.policy import ErrorPolicy
 from recoup.lifecycles.declaration import Authority
+from tiers import REVIEWED, WHEN_PARKED, escalated
 
 __all__ = ["PROBES"]
 
@@ -60,6 +61,7 @@ PARKED = {
 ESCALATED = {
     **PARKED, "status": "'ESCALATED'", "escalation_level": "1", "escalated_at": NOW, "escalated_to": "'lead'",
 }  # fmt: skip
+TIER = {**ESCALATED, "parked_since": NOW, "sla_due_at": LATER}
 BY_HAND = {"archived_at": NOW, "archive_reason": "'MANUAL'"}
 SUPERSEDED = {"archived_at": NOW, "archive_reason": "'SUPERSEDED'", "superseded_by": "9000000001"}
 
@@ -131,6 +133,20 @@ check(ERROR, "error_escalated", "And at a time.", **ESCALATED | {"escalated_at":
 check(ERROR, "error_escalated", "No tier without a time and somebody.", **PARKED, escalation_level="3")
 check(ERROR, "error_escalated", "Nobody without a tier.", **PARKED, escalated_to="'lead'")
 check(ERROR, "error_escalated", "Nor a reason.", **PARKED, escalation_reason="'y'")
+check(ERROR, "error_parked_since_check", "Times are times.", **TIER | {"parked_since": INFINITE})
+check(ERROR, "error_sla_due_at_check", "A clock ends.", **TIER | {"sla_due_at": INFINITE})
+check(ERROR, "error_sla_met_at_check", "Times are times.", **TIER | {"sla_met_at": "'-infinity'"})
+check(ERROR, "error_sla_breached_at_check", "Times are times.", **TIER | {"sla_breached_at": INFINITE})
+check(ERROR, "error_sla", "No clock without a tier.", sla_due_at=LATER)
+check(ERROR, "error_sla", "Nor without a beginning.", **TIER | {"parked_since": "null"})
+check(ERROR, "error_sla", "It ends after it began.", **TIER | {"sla_due_at": NOW})
+check(ERROR, "error_sla", "Nothing is met without a clock.", **ESCALATED, sla_met_at=NOW)
+check(ERROR, "error_sla", "Nor breached.", **ESCALATED, sla_breached_at=NOW)
+check(ERROR, "error_sla", "What is met is so in time.",
+      **TIER | {"sla_met_at": f"{LATER} + interval '1 second'"})  # fmt: skip
+check(ERROR, "error_sla", "What is breached, after that.", **TIER | {"sla_breached_at": NOW})
+check(ERROR, "error_sla", "Not both.",
+      **TIER | {"sla_met_at": NOW, "sla_breached_at": f"{LATER} + interval '1 second'"})  # fmt: skip
 check(ERROR, "error_outcome", "No outcome without a retry.", last_outcome="'FAILED'")
 check(ERROR, "error_outcome", "Nor words of it.", last_failure="'y'", retry_count="1")
 check(ERROR, "error_outcome", "What succeeded is resolved.", last_outcome="'SUCCEEDED'", retry_count="1")
@@ -181,6 +197,10 @@ def an_error_is_born_now_and_free(tx: Transaction) -> None:
         {**PARKED, "parked_at": MUCH_LATER},
         {**PARKED, "parked_at": "timestamptz '2020-01-01'"},
         {**ESCALATED, "status": "'PARKED'", "escalated_at": MUCH_LATER},
+        PARKED,
+        ESCALATED,
+        {**TIER, "sla_due_at": "timestamptz '2099-01-01'"},
+        {**TIER, "parked_since": "timestamptz '2020-01-01'"},
         {"last_retry_at": MUCH_LATER, "retry_count": "1"},
         {"last_retry_at": NOW},
         {"retry_until": "timestamptz '2099-01-01'"},
@@ -211,7 +231,7 @@ CLAIM = (
 QUEUE, CLAIMED = "recoup.error_queue", "recoup.guard_claims"
 PARK = (
     "status = 'PARKED', disposition = 'PARKED', next_retry_at = null, parked_at = now_, parked_by = 'system',"
-    " park_reason = 'MAX_RETRIES_EXCEEDED'"
+    f" park_reason = 'MAX_RETRIES_EXCEEDED', {WHEN_PARKED}"
 )
 
 
@@ -318,6 +338,21 @@ def each_authority_has_its_reasons(tx: Transaction) -> None:
 
 
 @law(ERROR, MOVED, "update")
+def time_alone_raises_a_tier(tx: Transaction) -> None:
+    """When it is due, to whom it belongs, and no review is overdue that is not; and whoever parks sets the first."""
+    parked, waiting = (error_in(tx, "PARKED"),), (new_error(tx),)
+    for who, change, error, words in (
+        (WORKER, f"{escalated(2, 'dol-lead')}, escalation_reason = 'x'", parked, "that is due"),
+        (WORKER, "updated_at = now_", parked, "nothing changed"),
+        (OPERATOR, "assigned_to = 'eve'", parked, "is a review"),
+        (OPERATOR, "last_reviewed_at = now_", parked, "the clock of its review"),
+        (OPERATOR, PARK.replace("'system'", "recoup.acting_id()").replace(WHEN_PARKED, "token = token"), waiting,
+         "parking sets its tier"),
+    ):  # fmt: skip
+        refused(tx, MOVE.format(change), error, who=who, by=MOVED, sqlstate="RC049", words=words)
+
+
+@law(ERROR, MOVED, "update")
 def a_person_too_keeps_to_what_the_table_allows(tx: Transaction) -> None:
     """Nothing is parked by hand where nothing may be parked."""
     error = (new_error(tx, table=UNPARKED_ERRORS, want=Want.ARCHIVE),)
@@ -358,7 +393,7 @@ def every_move_of_an_error_is_logged(tx: Transaction) -> None:
     seen(tx, SAID + " and reason = 'again' and retry_count = 1 and token is not null", error, "FAILED")
     decide_error(tx, error, PARK.replace("'system'", "recoup.acting_id()").replace("MAX_RETRIES_EXCEEDED", "look"))
     seen(tx, SAID + " and (from_status, to_status, reason) = ('RETRY_PENDING', 'PARKED', 'look')", error, "PARKED")
-    decide_error(tx, error, "status = 'RESOLVED', archived_at = now_, archive_reason = 'RESOLVED'")
+    decide_error(tx, error, f"status = 'RESOLVED', archived_at = now_, archive_reason = 'RESOLVED', {REVIEWED}")
     seen(tx, SAID + " and to_status = 'RESOLVED' and authority = 'recoup_operator'", error, "RESOLVED")
 
 
@@ -656,6 +691,14 @@ check(ITEM, "operation_item_check1", "What has its result got it at a time.", **
 check(ITEM, "operation_item_check1", "What has none did not.", ended_at=NOW)
 
 
+@law(ITEM, "recoup.rule_operation_items", "insert")
+def nobody_adds_an_item_to_an_operation(tx: Transaction) -> None:
+    """It has as many as when it began."""
+    one_more = f"insert into {ITEM} (operation_id, place, unit) values (%s, 2, '{ERRORS}/2')"
+    operation = new_operation(tx, items=1)
+    refused(tx, one_more, (operation,), who=OPERATOR, by="recoup.rule_operation_items", sqlstate="RC073")
+
+
 @law(ITEM, "recoup.rule_operation_results", "update")
 def an_item_beyond_the_step_gets_no_result(tx: Transaction) -> None:
     """Nor one of an operation that has ended."""
@@ -668,3 +711,42 @@ def an_item_beyond_the_step_gets_no_result(tx: Transaction) -> None:
             (operation,),
         )
     refused(tx, end, (operation, 1), who=OPERATOR, by="recoup.rule_operation_results", sqlstate="RC073")
+
+
+# Processed counts ---------------------------------------------------------------------------------------------------
+
+PROCESSED = "recoup.processed"
+key(PROCESSED, "processed_pkey", "A place in the order of logs is one report's.", "seq")
+key(PROCESSED, "processed_once", "A report that is sent again is the one that is there.", "error_table",
+    "idempotency_key")  # fmt: skip
+check(PROCESSED, "processed_logged_at_check", "Times are times.", logged_at=INFINITE)
+check(PROCESSED, "processed_period", "Times are times.", period_from="'-infinity'")
+check(PROCESSED, "processed_count_check", "Nothing is processed less than never.", count="-1")
+check(PROCESSED, "processed_count_check", "Nor more than could be.", count="1000000000001")
+check(PROCESSED, "processed_idempotency_key_check", "A key is there.", idempotency_key="''")
+check(PROCESSED, "processed_idempotency_key_check", "Not an endless one.", idempotency_key="repeat('x', 201)")
+check(PROCESSED, "processed_actor_check", "An actor is of a known kind.", actor="'robot'")
+check(PROCESSED, "processed_period", "A period ends after it began.", period_from=LATER)
+check(PROCESSED, "processed_period", "It is not a year.", period_from="recoup.now() - interval '745 hours'")
+
+
+@law(PROCESSED, "recoup.stamp_processed", "insert")
+def nothing_was_processed_tomorrow(tx: Transaction) -> None:
+    """A period has ended when it is reported, whoever reports it."""
+    ahead = insertion(tx, PROCESSED, {"period_to": LATER})
+    refused(tx, ahead, by="recoup.stamp_processed", sqlstate="RC059")
+
+
+@law(PROCESSED, "recoup.stamp_processed", "insert")
+def what_is_processed_belongs_to_an_error_table(tx: Transaction) -> None:
+    """One of the policy, and no other text."""
+    for name in ("'outreach.no_such'", "''", "'recoup.error'"):
+        refused(tx, insertion(tx, PROCESSED, {"error_table": name}), by="recoup.stamp_processed", sqlstate="RC059")
+
+
+@law(PROCESSED, "recoup.stamp_processed", "insert")
+def who_reported_is_not_the_writers_to_say(tx: Transaction) -> None:
+    """Time and author come from the transaction, whatever the row claims."""
+    claimed = put(tx, PROCESSED, {"logged_at": "recoup.now() - interval '1 day'"})
+    stamped = "actor_id <> 'mallory' and logged_at = recoup.now() and authority = current_user and actor = 'system'"
+    seen(tx, f"select from recoup.processed where seq = %s and {stamped}", claimed["seq"])

@@ -42,6 +42,7 @@ from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
 from recoup.recovery import breakers
 from recoup.recovery.lifecycle import MATCH as MATCH_LIFE
+from tiers import REVIEWED
 
 __all__ = ["PROBES"]
 
@@ -467,7 +468,7 @@ def a_candidate_of_an_error_that_is_gone_is_not_born(tx: Transaction) -> None:
     """There is nothing to recover."""
     ref = subject_of(tx, "error")
     match = new_match(tx, "error", ref=ref).match_id
-    decide_error(tx, int(ref.rpartition("/")[2]), "archived_at = now_, archive_reason = 'MANUAL'")
+    decide_error(tx, int(ref.rpartition("/")[2]), f"archived_at = now_, archive_reason = 'MANUAL', {REVIEWED}")
     given = {"match": match, "proposer": None, "action": RETRY}
     by = "recovery.hold_errors(text[])"
     refused(tx, f"insert into recovery.candidate {BORN}", given, who=MATCHER, by=by, sqlstate="RC086")

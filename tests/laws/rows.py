@@ -47,6 +47,11 @@ AN_ERROR: Row = {
 }  # fmt: skip
 SAMPLES: dict[str, Row] = {
     "cl.gate_zero_batch": {"batch_id": f"{ID}::text", "imported_at": NOW},
+    "recoup.processed": {
+        "incarnation": "1", "logged_at": NOW, "error_table": f"'{ERRORS}'", "period_from": NOW, "period_to": NOW,
+        "count": "7", "idempotency_key": f"{ID}::text", "actor": "'human'", "actor_id": "'mallory'",
+        "authority": "'recoup_hub'",
+    },
     "cl.gate_zero_intake": {"intake_id": ID, "company_name": "'Acme'"},
     "cl.gate_zero_attempt": {
         "attempt_id": ID, "intake_id": new_intake, "attempt_number": "1", "worker": "'w'", "opened_at": NOW,
@@ -107,6 +112,21 @@ SAMPLES: dict[str, Row] = {
         "delivery_id": ID, "route": "'log'", "subject": "'s'", "body": "'{}'", "dedup_key": f"{ID}::text",
         "origin": "'operator'", "policy_version": "1",
     },
+    "recoup.alert": {
+        "alert_id": ID, "rule": f"{ID}::text", "key": "'overall'", "signal": "'s'", "unit": "'count'",
+        "severity": "'HIGH'", "action": "'a'", "threshold": "1", "value": "2", "policy_version": "1",
+    },
+    "recoup.alert_event": {
+        "incarnation": "1", "logged_at": NOW, "alert_id": ID, "rule": "'r'", "key": "'k'", "to_status": "'firing'",
+        "notices": "0", "routes": "'{}'", "unsent": "0", "actor": "'human'", "actor_id": "'mallory'",
+        "authority": "'x'",
+    },
+    "recoup.silence": {
+        "silence_id": ID, "rule": "'r'", "key": "'k'", "until": LATER, "reason": "'r'", "created_by": "'x'",
+        "created_at": NOW,
+    },
+    "recoup.alert_gauge": {"rule": f"{ID}::text", "key": "'k'", "unit": "'count'", "facts": "'{}'"},
+    "recoup.alert_round": {"one": "true"},
     "recoup.delivery_queue": {"unit": ID, "wake_at": NOW},
     "recoup.delivery_event": {
         "incarnation": "1", "logged_at": NOW, "delivery_id": ID, "route": "'log'", "to_status": "'queued'",
@@ -237,8 +257,8 @@ SAMPLES: dict[str, Row] = {
     },
 }  # fmt: skip
 
-# What has to go before the row fits: there is one clock.
-ROOM = {"recoup.clock": "delete from recoup.clock"}
+# What has to go before the row fits: there is one clock, and one round of alerts.
+ROOM = {"recoup.clock": "delete from recoup.clock", "recoup.alert_round": "delete from recoup.alert_round"}
 
 
 def sample(table: str) -> Row:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import pytest
 
+from laws.alert_probes import PROBES as PROBES_OF_ALERTS
 from laws.catalogue import Guard, Law, guards, holders, take_away
 from laws.conftest import WITHOUT_VARIABLE
 from laws.delivery_probes import PROBES as PROBES_OF_DELIVERIES
@@ -26,7 +27,7 @@ from recoup.database.connection import Transaction, connect
 from recoup.settings import Settings
 
 assert (
-    PROBES_OF_ERRORS is PROBES_OF_RUNS is PROBES_OF_DELIVERIES is PROBES_OF_RECOVERY is PROBES
+    PROBES_OF_ERRORS is PROBES_OF_RUNS is PROBES_OF_DELIVERIES is PROBES_OF_ALERTS is PROBES_OF_RECOVERY is PROBES
 )  # one list; each file adds to it
 REPLICATING = [p for p in PROBES if p.law.event and not p.commits and p.law.name != REPLICATED]
 every_probe = pytest.mark.parametrize("probe", PROBES, ids=str)

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from datetime import timedelta
 
 import product
+from alarms import alert_in
 from company import (
     acting,
     advance,
@@ -24,7 +25,8 @@ from company import (
 from product import shipped_document
 from recoup import gate
 from recoup.database.connection import Database, Transaction
-from recoup.errors import retrying
+from recoup.errors import processed, retrying
+from recoup.errors.processed import NewProcessed
 from recoup.gate import NewIntake
 from recoup.ledger import seals
 from recoup.ledger.seals import Seal
@@ -114,6 +116,8 @@ def live(database: Database, admin: Transaction) -> None:
                     minted(tx)
                     error_in(tx, "RESOLVED")
                     delivery_in(tx, "delivered")
+                    alert_in(tx, "recovered")
+                    processed.report(tx, [NewProcessed(table="outreach.dol_errors", count=7)])
             with database.transaction(Authority.HUB) as tx:
                 retried_error(tx)
                 run_in(tx, "failed")

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 from psycopg.sql import SQL, Identifier
@@ -113,6 +114,10 @@ def other(rng: random.Random, column: Column, value: Any, others: list[Any]) -> 
             return str(rng.choice([0, 1, 3, int(value) - 1, int(value) + 1, FAR]))
         case "integer":
             return rng.choice([-1, 0, value - 1, value + 1, 99, 2**31 - 1])
+        case "numeric":
+            return (value or 0) + rng.choice([Decimal("0.000001"), Decimal(1)])
+        case "double precision":
+            return (value or 0.0) / 2 + 0.123  # a confidence is between 0 and 1
         case "bigint":
             return rng.choice([-5, 0, value + FAR, 2**63 - 1])
         case "boolean":

@@ -10,11 +10,12 @@ import sys
 import pytest
 
 import recoup
-from recoup.client import Client, Deliveries, Errors, Gate, Policies, Recovery, Runs, Subscription
-from recoup.client.aio import AsyncDeliveries, AsyncErrors, AsyncGate, AsyncRecovery
+from recoup.client import Alerts, Client, Deliveries, Errors, Gate, Policies, Recovery, Runs, Subscription
+from recoup.client.aio import AsyncAlerts, AsyncDeliveries, AsyncErrors, AsyncGate, AsyncRecovery
 
 PACKAGES = (
     "recoup",
+    "recoup.alerts",
     "recoup.client",
     "recoup.deliveries",
     "recoup.errors",
@@ -30,7 +31,8 @@ NAMES = {
 }  # fmt: skip
 VERBS = {
     "archive", "assign", "blocked_locking", "blocking", "claim", "cleared", "escalate", "finish", "groups",
-    "is_blocked", "list", "park", "record", "resolve", "review", "show", "stats", "unpark",
+    "is_blocked", "list", "metrics", "park", "processed", "record", "report", "resolve", "review", "show", "stats",
+    "unpark",
 }  # fmt: skip
 RECOVERY = {
     "actions", "approve", "breakers", "calibration", "claim", "close_breaker", "config", "configs", "evaluate",
@@ -39,7 +41,8 @@ RECOVERY = {
     "test_rules",
 }  # fmt: skip
 TWINS = (
-    (AsyncErrors, Errors), (AsyncGate, Gate), (AsyncDeliveries, Deliveries), (AsyncRecovery, Recovery)
+    (AsyncErrors, Errors), (AsyncGate, Gate), (AsyncDeliveries, Deliveries), (AsyncRecovery, Recovery),
+    (AsyncAlerts, Alerts),
 )  # fmt: skip
 HEAVY = "import sys, recoup; print(sorted({'psycopg', 'pydantic', 'structlog', 'recoup.errors'} & {*sys.modules}))"
 
@@ -68,6 +71,7 @@ def test_every_exported_name_is_there_and_is_shown(package: str) -> None:
 @pytest.mark.parametrize(
     "kind",
     [
+        Alerts,
         Client,
         Deliveries,
         Errors,
@@ -76,6 +80,7 @@ def test_every_exported_name_is_there_and_is_shown(package: str) -> None:
         Recovery,
         Runs,
         Subscription,
+        AsyncAlerts,
         AsyncDeliveries,
         AsyncErrors,
         AsyncGate,

@@ -164,9 +164,9 @@ def test_a_person_cancels_it(hub: Hub, ending: str) -> None:
         found.work()
     assert found.now.status == ending
     with hub.db.transaction(Authority.OPERATOR, actor=ADA) as tx:
-        assert steps.cancel(tx, found.operation, reason="not today.") == 6
+        assert steps.cancel(tx, found.operation, reason="not today: password=hunter2.") == 6
     assert (found.now.status, found.now.why) == (
-        "CANCELLED", "Cancelled by ada: not today. 6 are left as they are.",
+        "CANCELLED", "Cancelled by ada: not today: password=[redacted] 6 are left as they are.",
     )  # fmt: skip
     assert found.work() == 0
     assert not found.resume()

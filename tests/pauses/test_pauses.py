@@ -106,6 +106,13 @@ def test_pausing_twice_keeps_the_first_reason(scratch: Transaction) -> None:
     assert pause(scratch, "duty", "mint")
 
 
+def test_a_reason_is_stored_without_secrets(scratch: Transaction) -> None:
+    with acting(scratch, Authority.OPERATOR):
+        pauses.pause(scratch, "global", reason="password=hunter2 leaked")
+    found = scratch.execute("select reason from recoup.pause where scope = 'global'").fetchone()
+    assert found == ("password=[redacted] leaked",)
+
+
 def test_the_log_tells_every_change(scratch: Transaction) -> None:
     """Who, when, why, in order; for batches and for the rest."""
     batch = new_batch(scratch)

@@ -477,7 +477,9 @@ def expiring(hub: Hub, count: int, message: str, **more: Any) -> Iterator[tuple[
         entity = uuid.uuid4()
         told.append((entity, hub.record(message, outreach_id=entity, **more)))
         hub.advance(2 * SECOND)
-    hub.advance(30 * DAY - 2 * count * SECOND - SECOND)
+    hub.advance(20 * DAY)
+    hub.raise_tiers()  # what is parked does not expire before its last tier
+    hub.advance(10 * DAY - 2 * count * SECOND - SECOND)
     for one in told:
         hub.sweep_all()
         before = hub.now()
@@ -511,13 +513,13 @@ def test_an_unparking_against_the_time_when_it_expires(hub: Hub, chance: Random,
         hub.sweep_all()
         if answer.done:
             assert hub.row(error)["status"] == "RETRY_PENDING"
-            assert hub.events(error) == ["RECORDED", "UNPARKED"]
+            assert hub.events(error) == ["RECORDED", "SLA_BREACHED", "ESCALATED", "UNPARKED"]
         else:
             assert answer.refused == "error_archived"
             row = left_once(hub, error)
             assert (row["archive_reason"], row["was_blocking"]) == ("TTL_EXPIRED", True)
             assert row["final_disposition"] == "PARKED"
-            assert hub.events(error) == ["RECORDED", "ARCHIVED"]
+            assert hub.events(error) == ["RECORDED", "SLA_BREACHED", "ESCALATED", "ARCHIVED"]
     assert match.both_ways
 
 

@@ -18,7 +18,7 @@ from company import advance
 from incidents import ENDED, SKIPPED, Match, approve, move_match, new_candidate, new_match, new_scope, ready, subject_of
 from recoup.database import embedded
 from recoup.database.connection import Actor, Database
-from recoup.errors import archive
+from recoup.errors import archive, escalation
 from recoup.lifecycles.declaration import Authority
 from recoup.recovery import executing, following, review, scopes
 from recoup.recovery.matches import Ingested, NewFailure, ingest
@@ -228,7 +228,11 @@ def test_the_birth_of_a_candidate_against_the_archiver(table: Table) -> None:
         match, error = table.made(make)
         ((wait,),) = table.rows("select expires_at - recoup.now() from recoup.error where error_id = %s", error)
         with table.db.transaction(Authority.OPERATOR) as tx:
-            advance(tx, wait + timedelta(minutes=1))
+            advance(tx, wait - timedelta(hours=5))
+        with table.db.transaction(Authority.ERROR_WORKER) as tx:  # otherwise its last tier keeps it
+            escalation.raise_tiers(tx)
+        with table.db.transaction(Authority.OPERATOR) as tx:
+            advance(tx, timedelta(hours=5, minutes=1))
         with table.db.transaction(Authority.EVALUATOR) as tx:  # otherwise the evaluation that is due keeps it
             move_match(tx, match.match_id, "evaluate_at = t.now_ + interval '1 day', updated_at = t.now_")
 

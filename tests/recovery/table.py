@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import product
-from recoup.recovery.decision import Candidate, Facts, Scope
+from recoup.recovery.condition import Candidate, Facts, Scope
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, MatchStatus, SubjectKind
 

@@ -234,4 +234,53 @@ def test_an_error_that_is_no_longer_parked_is_not_escalated(stage: Stage) -> Non
     assert stage.act("unpark", error)
     stage.execute()
     assert stage.candidate(match)["error"] == "SUBJECT_CHANGED"
-    assert stage.hub.row(error)["escalation_level"] == 0
+    assert stage.hub.row(error)["escalation_level"] == 1
+
+
+@pytest.mark.parametrize("decision", ["approve", "reject"])
+def test_a_decision_on_a_candidate_is_a_review_of_its_error(stage: Stage, decision: str) -> None:
+    """Approved or rejected: somebody looked at it, and the clock of its tier stops."""
+    error = stage.park()
+    made = stage.propose(matched(stage, error), ESCALATE)
+    stage.advance(hours=2)
+    getattr(stage, decision)(made)
+    row = stage.hub.row(error)
+    assert row["last_reviewed_at"] == row["sla_met_at"] == stage.hub.now()
+    ((authority, who),) = stage.hub.rows(
+        "select authority, actor_id from recoup.error_event where error_id = %s and event_type = 'REVIEWED'", error
+    )
+    assert (authority, who) == ("recoup_reviewer", "rita")
+    stage.advance(hours=23)
+    stage.hub.raise_tiers()
+    assert stage.hub.row(error)["sla_breached_at"] is None
+    stage.whole()
+
+
+def test_without_an_owner_an_error_goes_to_that_of_the_next_tier(new_stage: NewStage) -> None:
+    """As if a person had escalated it; its clock begins."""
+    stage = new_stage()
+    stage.apply('[recovery.actions.to_the_next]\ntype = "escalate"\nis_automated = false\nrequires_approval = true\n'
+                "cost = 1\ntimeout_s = 60\n")  # fmt: skip
+    error = stage.park()
+    stage.settle()
+    match: UUID = stage.match_of(error)["failure_match_id"]
+    stage.scope(match, actions=["to_the_next"])
+    executed(stage, match, "to_the_next")
+    row = stage.hub.row(error)
+    assert (row["status"], row["escalation_level"], row["escalated_to"]) == ("ESCALATED", 2, "dol-lead")
+    assert (row["sla_due_at"] - row["escalated_at"], row["sla_met_at"]) == (timedelta(hours=8), None)
+    stage.whole()
+
+
+def test_an_error_that_is_parked_again_after_a_candidates_retry_keeps_its_place(stage: Stage) -> None:
+    error = stage.park()
+    since = stage.hub.row(error)["parked_since"]
+    match = matched(stage, error)
+    stage.advance(hours=49)
+    stage.hub.raise_tiers()
+    stage.scope(match, actions=["retry_exponential"])
+    executed(stage, match, "retry_exponential")
+    stage.fail(error)
+    row = stage.hub.row(error)
+    assert (row["status"], row["escalation_level"], row["escalated_to"]) == ("PARKED", 2, "dol-lead")
+    assert (row["parked_since"], row["sla_met_at"]) == (since, None)

@@ -245,6 +245,24 @@ FORBIDDEN = {
         f"multiple executions of same candidate ({status})": Cell(a_candidate(status), (AGAIN, RESET))
         for status in ("executing", "succeeded", "failed", "rolled_back")
     },
+    **{
+        f"historical execution data (another action, {status})": Cell(
+            a_candidate(status),
+            tuple(
+                MOVE.format(f"{move}, {forged}")
+                for move in moves
+                for forged in (
+                    "parameters = '[1]'", "action_name = 'skip_step', action_type = 'skip'", "cost = 99",
+                    "timeout_s = 9", "scope_id = gen_random_uuid()", "held_for_review = true",
+                    "execute_by = t.now_ + interval '9 days'", "is_automated = not is_automated",
+                )
+            ),
+        )
+        for status, moves in (
+            ("executing", ("overridden_by = 'x', updated_at = t.now_", DONE.format("succeeded"))),
+            ("approved", (SKIPPED,)),
+        )
+    },
     "execution without valid scope (none)": Cell(unscoped, (AGAIN,)),
     "execution without valid scope (exhausted)": Cell(within("exhausted"), (AGAIN,)),
     "execution without valid scope (expired)": Cell(within("expired"), (AGAIN,)),

@@ -381,12 +381,12 @@ def test_gate_zero_waits_and_a_company_that_does_not_exist_is_an_answer(new_stag
 
 def test_nobody_starts_candidates_by_hand_behind_it(new_stage: NewStage) -> None:
     stage = new_stage()
-    (match,) = stage.outside(1, source="crm")
+    match, other = stage.outside(2, source="crm")
     stage.settle(executing=False)
     stage.scope(match, actions=[RETRY])
     stage.settle(executing=False)
-    made = stage.candidate(match)["candidate_id"]
-    assert stage.approve(made) == [None]
+    made, second = stage.candidate(match)["candidate_id"], stage.candidate(other)["candidate_id"]
+    assert stage.approve(made, second) == [None, None]
     open_(stage, "crm")
     assert stage.claim() == []
     start = (
@@ -404,6 +404,13 @@ def test_nobody_starts_candidates_by_hand_behind_it(new_stage: NewStage) -> None
     stage.expire()
     assert settle(stage) == 1
     assert breaker(stage, "crm")["wait_s"] == 120
+    # What is started by hand when its wait has ended is the probe, too: no others are let through.
+    stage.advance(seconds=121)
+    left = ({made, second} - {one.candidate_id}).pop()
+    with stage.db.transaction(Authority.CLAIM_WORKER) as tx:
+        tx.execute(start.encode(), (left,))
+    assert (breaker(stage, "crm")["status"], breaker(stage, "crm")["probe_unit"]) == ("half_open", str(left))
+    assert stage.claim() == []
 
 
 # The rules ------------------------------------------------------------------------------------------------------------
@@ -445,3 +452,21 @@ def test_what_psql_may_not_do(new_stage: NewStage) -> None:
             " from (select recoup.now() as now_) t"
         )
     assert caught.value.code == "breaker_rules"  # not as the policy has it
+
+
+def test_a_breaker_whose_candidates_cannot_start_holds_up_no_others(new_stage: NewStage) -> None:
+    stage = new_stage()
+    (shut,), (other,) = stage.outside(source="down"), stage.outside(source="up")
+    stage.settle()
+    scope = stage.scope(shut)
+    stage.scope(other)
+    stage.settle()
+    wanted = stage.candidate(other)["candidate_id"]
+    assert stage.approve(stage.candidate(shut)["candidate_id"], wanted) == [None, None]
+    open_(stage, "down")
+    stage.advance(seconds=61)
+    stage.revoke(scope)  # what could try the breaker is ready, and may not start
+    assert [one.candidate_id for one in stage.claim()] == [wanted]
+    assert breaker(stage, "down")["status"] == "open"
+    stage.settle()
+    stage.whole()

@@ -55,3 +55,5 @@ def test_what_is_scored(stage: Stage) -> None:
     stage.advance(days=91)
     with stage.db.transaction(Authority.READER) as tx:
         assert calibration(tx).total.count == 0
+        with pytest.raises(InputRefused, match="There is no action 'no_such_action'"):
+            calibration(tx, action="no_such_action")

@@ -14,19 +14,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from recoup.recovery.decision import (
-    Attach,
-    Candidate,
-    Decision,
-    EndMatch,
-    Facts,
-    Propose,
-    Scope,
-    Wait,
-    applicable,
-    decide,
-)
+from recoup.recovery.condition import Candidate, Facts, Scope
+from recoup.recovery.decision import Attach, Decision, EndMatch, Propose, Wait, decide
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.recommending import applicable
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, MatchStatus, Skip, SubjectKind
 from recovery.table import DAY, HOUR, MANUAL, NOTIFY, NOW, RETRY, SKIP, listing, policy
 

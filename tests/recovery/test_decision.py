@@ -7,18 +7,8 @@ from typing import Any
 
 import pytest
 
-from recoup.recovery.decision import (
-    Attach,
-    Candidate,
-    Decision,
-    EndCandidate,
-    EndMatch,
-    Facts,
-    Propose,
-    Step,
-    Wait,
-    decide,
-)
+from recoup.recovery.condition import Candidate, Facts
+from recoup.recovery.decision import Attach, Decision, EndCandidate, EndMatch, Propose, Step, Wait, decide
 from recoup.recovery.policy import RecoveryPolicy
 from recovery.table import (
     DAY,

@@ -93,4 +93,10 @@ def test_it_explains_itself() -> None:
     assert explain(told.basis, told.confidence, "notify_ops") == (
         "notify_ops succeeded in 1 of the last 2 cases, 3 are awaited and count as failures: 0.33."
     )
+    one = of(1, 1, 1, wider=())
+    assert explain(one.basis, one.confidence, "notify_ops") == (
+        "notify_ops succeeded in 1 of the last 1 case, 1 is awaited and counts as a failure: 0.50."
+    )
+    rounded = of(2, 3, wider=(Tally(32, 35), Tally(), Tally()))
+    assert "too few" not in (explain(rounded.basis, rounded.confidence, "retry") or "")
     assert explain(None, 0.4, "retry") is None

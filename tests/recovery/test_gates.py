@@ -26,6 +26,7 @@ from incidents import (
     new_match,
     new_scope,
     rate,
+    ready,
     select_action,
     start,
     unguarded,
@@ -314,6 +315,14 @@ def test_the_row_says_so_too(scratch: Transaction, kind: str, type_: str) -> Non
     ).fetchone()
     alone = may_start(Gates(kind=kind, type=type_))
     assert row == (alone, alone)
+
+
+def test_what_is_held_for_a_person_stays_held(scratch: Transaction) -> None:
+    candidate = ready(scratch)
+    change(scratch, Authority.EVALUATOR, candidate, "held_for_review = true, updated_at = t.now_")
+    with pytest.raises(psycopg.Error, match="held for a person") as refused, scratch.transaction():
+        change(scratch, Authority.EVALUATOR, candidate, "held_for_review = false, updated_at = t.now_")
+    assert refused.value.sqlstate == "RC084"
 
 
 def test_a_start_is_claimed_for_a_time(scratch: Transaction) -> None:

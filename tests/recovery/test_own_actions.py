@@ -12,6 +12,10 @@ import pytest
 
 import recoup
 from command_line import RECOUP, clean_environment
+from recoup.database.connection import Transaction
+from recoup.lifecycles.declaration import Authority
+from recoup.recovery import undoing as undoing_
+from recoup.recovery.executing import Claimed, Executor, Failed, Subject
 from recovery.stage import NewStage, Stage
 
 PIPELINE = """
@@ -136,3 +140,110 @@ def test_a_worker_in_a_program_calls_what_it_is_given_and_a_reported_failure_is_
     assert (one["status"], one["error"]) == ("failed", "ConnectionError: the unit did not start")
     with pytest.raises(TypeError, match="an executor is a function"):
         recoup.Worker(stage.db, actions={"restart_unit": 7})  # type: ignore[dict-item]
+
+
+def test_what_follows_an_ended_match_repeats_under_the_same_key(new_stage: NewStage) -> None:
+    """Nobody knows whether the effect of a crashed action was made: also after its match has ended."""
+    stage = new_stage()
+    stage.apply(POLICY + "[recovery]\nheld_share = 0.0\n")
+    (match,) = stage.outside()
+    stage.settle()
+    stage.scope(match, actions=["restart_unit", "call_webhook"])
+    stage.settle()
+    stage.reject(stage.propose(match, "call_webhook"))
+    stage.settle()
+    first = stage.candidate(match)
+    assert stage.approve(first["candidate_id"]) == [None]
+    assert len(stage.claim()) == 1  # by a worker that dies
+    stage.advance(hours=1)
+    stage.settle()
+    assert stage.status(match)[0] == "unrecovered"
+    proposed = stage.propose(match, "restart_unit")
+    (again,) = stage.rows("select * from recovery.candidate where candidate_id = %s", proposed)
+    assert again["failure_match_id"] != match
+    assert again["idempotency_key"] == str(first["candidate_id"])
+    # What the machine proposes next, too, and it is held for a person.
+    stage.reject(stage.propose(again["failure_match_id"], "call_webhook"))
+    stage.settle()
+    machine = stage.candidate(again["failure_match_id"])
+    assert (machine["action_name"], machine["proposed_by"]) == ("restart_unit", None)
+    assert (machine["idempotency_key"], machine["held_for_review"]) == (str(first["candidate_id"]), True)
+
+
+def test_what_a_function_for_the_database_wrote_is_not_kept_without_its_outcome(new_stage: NewStage) -> None:
+    stage = new_stage()
+    stage.apply(POLICY)
+    (match,) = stage.outside()
+    stage.settle()
+    stage.scope(match, actions=["restart_unit", "call_webhook"])
+    stage.settle()
+    assert stage.approve(stage.candidate(match)["candidate_id"]) == [None]
+
+    def slow(tx: Transaction, one: Claimed, subject: Subject) -> None:
+        tx.execute("insert into recoup.late_result (subject, unit_id, token, result) values ('mine', 'x', %s, '1')",
+                   (one.token,))  # fmt: skip
+        stage.advance(hours=1)  # its lease expires meanwhile
+
+    stage.executors["restart_unit"] = Executor(slow, database=True)
+    stage.execute()
+    (late,) = stage.rows("select subject, result from recoup.late_result")
+    assert late["subject"] == "recovery.candidate"
+    assert "longer than its lease" in late["result"]["failure"]
+    stage.settle()
+    assert stage.told(match)[0] == ("restart_unit", "failed", "CRASHED")
+
+
+def test_what_undoes_has_the_time_that_its_action_is_given(new_stage: NewStage) -> None:
+    stage = new_stage()
+    stage.apply(POLICY.replace("timeout_s = 20", "timeout_s = 20\nundo = true", 1)
+                + "[recovery.actions.rollback]\ntimeout_s = 1000\n")  # fmt: skip
+    (match,) = stage.outside()
+    stage.settle()
+    scope = stage.scope(match, actions=["restart_unit", "call_webhook"])
+    stage.settle()
+    assert stage.approve(stage.candidate(match)["candidate_id"]) == [None]
+    stage.executors["restart_unit"] = Executor(lambda *_: None, undo=lambda *_: None)
+    stage.settle()
+    done = stage.candidate(match)
+    assert done["status"] == "succeeded", scope
+    with stage.person("paul", Authority.OPERATOR) as tx:
+        undoing = undoing_.rollback(tx, done["candidate_id"], stage.policy, reason="wrong")
+    (made,) = stage.rows("select * from recovery.candidate where candidate_id = %s", undoing)
+    stage.scope(made["failure_match_id"], actions=["rollback"])
+    stage.settle()
+    assert stage.approve(undoing) == [None]
+    stage.settle()
+    (made,) = stage.rows("select * from recovery.candidate where candidate_id = %s", undoing)
+    assert made["status"] == "succeeded"
+    assert (made["lease_until"] - made["executed_at"]).total_seconds() >= made["timeout_s"] == 1000
+
+
+def test_the_longest_timeout_of_a_policy_is_usable(new_stage: NewStage) -> None:
+    stage = new_stage()
+    stage.apply(POLICY.replace("timeout_s = 20", "timeout_s = 86400"))
+    (match,) = stage.outside()
+    stage.settle()
+    stage.scope(match, actions=["restart_unit"])
+    stage.settle()
+    assert stage.approve(stage.candidate(match)["candidate_id"]) == [None]
+    stage.executors["restart_unit"] = Executor(lambda *_: None)
+    stage.settle()
+    assert stage.status(match)[0] == "recovered"
+
+
+@pytest.mark.parametrize("database", [False, True])
+def test_no_secret_of_a_failure_is_logged_or_stored(
+    new_stage: NewStage, caplog: pytest.LogCaptureFixture, database: bool
+) -> None:
+    stage = new_stage()
+    stage.apply(POLICY)
+    (match,) = stage.outside()
+    stage.settle()
+    stage.scope(match, actions=["restart_unit"])
+    stage.settle()
+    assert stage.approve(stage.candidate(match)["candidate_id"]) == [None]
+    stage.executors["restart_unit"] = Executor(lambda *_: Failed("HTTP 401: password=hunter2"), database=database)
+    stage.execute()
+    assert stage.candidate(match)["error"] == "HTTP 401: password=[redacted]"
+    assert not any("hunter2" in line for line in caplog.messages)
+    assert database or any("HTTP 401" in line for line in caplog.messages)

@@ -13,11 +13,12 @@ from recoup.client import Client
 from recoup.database import embedded
 from recoup.database.connection import Actor
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import people
+from recoup.recovery import people, scopes
 from recoup.recovery.executing import Outcome
 from recoup.refusals import InputRefused, LawRefused
 from recoup.settings import Settings
 from recovery.desk import MANUAL, NOTIFY, RETRY, Desk
+from recovery.stage import Stage
 
 
 @pytest.fixture(scope="module")
@@ -226,3 +227,22 @@ def test_a_revoked_scope_names_what_goes_on(desk: Desk) -> None:
     assert (started.candidate_id, started.effect_made) == (one.candidate_id, False)
     refused("scope_over", lambda: desk.recovery.revoke_scope(one.scope_id, reason="again"))
     assert {"wrong vendor"} <= {event.reason for event in desk.recovery.show(one.candidate_id).events}
+
+
+@pytest.mark.parametrize("reason", ["", " ", "a\0b", "x" * 2001])
+def test_a_scope_needs_a_usable_reason(stage: Stage, reason: str) -> None:
+    (match,) = stage.outside()
+    incident = stage.match(match)["incident_id"]
+    with pytest.raises(InputRefused) as refused, stage.person("olga", Authority.SCOPED_EXECUTION) as tx:
+        scopes.open_scope(tx, incident, stage.policy, actions=[RETRY], reason=reason)
+    assert refused.value.code == "reason_unusable"
+
+
+def test_the_reason_of_a_scope_is_stored_without_secrets(stage: Stage) -> None:
+    (match,) = stage.outside()
+    incident = stage.match(match)["incident_id"]
+    with stage.person("olga", Authority.SCOPED_EXECUTION) as tx:
+        made = scopes.open_scope(tx, incident, stage.policy, actions=[RETRY], reason="password=hunter2")
+    told = stage.rows("select reason from recovery.provenance where scope_id = %s", made)
+    assert [row["reason"] for row in told] == ["password=[redacted]"]
+    assert stage.row("select reason from recovery.scope where scope_id = %s", made)["reason"] == "password=[redacted]"

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recoup.recovery.decision import Ask, EndMatch, Propose, Wait, decide, next_action
+from recoup.recovery.decision import Ask, EndMatch, Propose, Wait, decide
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.recommending import next_action
 from recoup.recovery.vocabulary import MatchStatus
 from recovery.table import MANUAL, NOTIFY, NOW, RETRY, SKIP, candidate, ended, facts, policy, scope
 

@@ -183,6 +183,7 @@ def test_its_ttl_passes_meanwhile(new_stage: NewStage) -> None:
     expires = stage.hub.row(error)["expires_at"]
     while stage.hub.now() <= expires:  # somebody asks for it again and again, so that a candidate is open all the time
         stage.advance(days=2)
+        stage.hub.raise_tiers()
         if stage.match(match)["ended_at"] is None:
             stage.propose(match, RETRY)
             stage.settle()

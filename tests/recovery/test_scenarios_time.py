@@ -8,7 +8,7 @@ import pytest
 
 from product import pause, resume
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation, executing, facts
+from recoup.recovery import evaluation, executing, facts, scopes
 from recoup.recovery.executing import Executor, Outcome
 from recoup.worker import register
 from recovery.stage import MANUAL, NOTIFY, RETRY, NewStage, Stage
@@ -263,3 +263,53 @@ def test_the_clock_stands_at_the_last_moment_of_a_lease(new_stage: NewStage) -> 
     stage.settle(executing=False)
     assert stage.told(match)[0] == (RETRY, "failed", "CRASHED")
     stage.whole()
+
+
+def test_the_policy_opens_the_next_scope_for_candidates_that_wait(new_stage: NewStage) -> None:
+    """At most one a day: what waits gets its scope the day after, and not never."""
+    stage = new_stage()
+    stage.apply(
+        "[recovery]\nheld_share = 0.0\n[recovery.scope]\nopens_by_itself = true\nopened_per_day = 1\nmax_attempts = 1\n"
+    )
+    stage.executors[RETRY] = Executor(lambda *_: None)
+    one, other = stage.outside(2)
+    stage.settle()
+    assert stage.approve(stage.candidate(one)["candidate_id"]) == [None]
+    stage.settle()
+    assert stage.status(one)[0] == "recovered"
+    waiting = stage.candidate(other)
+    assert (waiting["status"], waiting["scope_id"]) == ("pending", None)
+    stage.advance(hours=23)
+    stage.settle()
+    assert stage.candidate(other)["scope_id"] is None
+    stage.advance(hours=2)
+    stage.settle()
+    assert stage.approve(stage.candidate(other)["candidate_id"]) == [None]
+    stage.settle()
+    assert stage.status(other)[0] == "recovered"
+
+
+@pytest.mark.parametrize("by", ["a person", "an evaluation"])
+def test_a_scope_is_opened_for_what_was_selected_under_another_policy(new_stage: NewStage, by: str) -> None:
+    """Gates and cost of its action have changed since: it is attached, and starts as both policies allow."""
+    stage = new_stage()
+    stage.executors[RETRY] = Executor(lambda *_: None)
+    (match,) = stage.outside()
+    stage.settle()
+    waiting = stage.candidate(match)
+    stage.apply(f"[recovery.actions.{RETRY}]\nrequires_approval = true\ncost = 3\n")
+    if by == "a person":
+        stage.scope(match)
+    else:
+        with stage.person("olga", Authority.SCOPED_EXECUTION) as tx:
+            given = {
+                "incident": waiting["incident_id"], "actions": [RETRY], "max_attempts": 1, "cost_limit": 9,
+                "ttl_seconds": 3600, "least_cost": 3, "reason": "a test",
+            }  # fmt: skip
+            tx.execute(scopes.Q["open"], given)  # and attaches nothing
+    stage.settle()
+    assert stage.match(match)["evaluation_failures"] == 0
+    assert (stage.candidate(match)["candidate_id"], stage.candidate(match)["cost"]) == (waiting["candidate_id"], 1)
+    assert stage.approve(waiting["candidate_id"]) == [None]
+    stage.settle()
+    assert stage.status(match)[0] == "recovered"

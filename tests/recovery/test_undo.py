@@ -18,7 +18,7 @@ from recoup.lifecycles.declaration import Authority
 from recoup.recovery import breakers, config, executing, review, undoing
 from recoup.recovery.executing import Claimed, Executor, Failed, RolledBack, Subject
 from recoup.refusals import InputRefused, LawRefused, Refusal
-from recovery.stage import RETRY, NewStage, Stage
+from recovery.stage import MANUAL, NOTIFY, RETRY, NewStage, Stage
 from recovery.subjects import crashed_run, exhausted_intake
 
 RECONFIGURE, ROLLBACK, BREAK = "reconfigure", "rollback", "circuit_breaker"
@@ -448,11 +448,29 @@ def test_a_version_is_not_written_by_hand(
 
 
 @pytest.mark.parametrize(
+    ("action", "parameters", "code"),
+    [
+        (RETRY, {"a": float("inf")}, "parameters_unusable"), (RETRY, {"a": "\0"}, "parameters_unusable"),
+        (RETRY, {"\ud800": 1}, "parameters_unusable"), (RETRY, {"a": "x" * 60_000}, "parameters_unusable"),
+        (NOTIFY, {"route": None}, "parameters_missing"), (NOTIFY, {"route": "x" * 61}, "parameters_missing"),
+        (MANUAL, {"due_hours": "soon"}, "parameters_missing"), (MANUAL, {"owner": ""}, "parameters_missing"),
+        (MANUAL, {"due_hours": 10**9}, "parameters_missing"), ("circuit_breaker", {"breaker": 7}, "parameters_missing"),
+    ],
+)  # fmt: skip
+def test_what_an_action_cannot_be_given(stage: Stage, action: str, parameters: dict[str, Any], code: str) -> None:
+    (match,) = stage.outside()
+    stage.settle()
+    with pytest.raises(InputRefused) as refused:
+        stage.propose(match, action, **parameters)
+    assert refused.value.code == code
+
+
+@pytest.mark.parametrize(
     ("name", "value", "code"),
     [
         ("", 1, "key_unusable"), ("A", 1, "key_unusable"), ("a b", 1, "key_unusable"), ("a" * 101, 1, "key_unusable"),
         ("k", float("nan"), "value_unusable"), ("k", object(), "value_unusable"), ("k", "\0", "value_unusable"),
-        ("k", "x" * 60_000, "value_unusable"),
+        ("k", "x" * 60_000, "value_unusable"), ("k", "\ud800", "value_unusable"),
     ],
 )  # fmt: skip
 def test_what_a_key_cannot_be(stage: Stage, name: str, value: Any, code: str) -> None:

@@ -97,6 +97,12 @@ keep_parked_days = 1
 SHORT = 1
 MEDIUM = {medium}
 LONG = 3
+[errors.escalation.tier_2]
+after_hours = 6
+sla_hours = 2
+[errors.escalation.tier_3]
+after_hours = 18
+sla_hours = 2
 [errors.retry.TRANSIENT]
 base_s = 1
 window_hours = {window}

@@ -78,6 +78,9 @@ BY_THE_CLOCK = (
     "errors/2/repeated", "errors/3/allowed-dispositions", "errors/5/backoff", "errors/5/no-retry-before-its-time",
     "errors/5/last-retry-at",
     "errors/5/retry-to-park", "errors/7/archived-at", "errors/operations-recorded",
+    "errors/10/hub-team", "errors/10/parked-since", "errors/10/sla-hours", "errors/10/sla-met",
+    "errors/10/sla-breached", "errors/10/sla-once", "errors/10/tier-is-due", "errors/10/tier-owner",
+    "errors/10/kept-for-every-tier",
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import recoup
 
 ROOT = Path(recoup.__file__).parent
-DOMAINS = {"gate", "mint", "errors", "runs", "deliveries", "recovery"}
+DOMAINS = {"gate", "mint", "errors", "runs", "deliveries", "recovery", "alerts"}
 LIBRARIES = {
     "redaction",
     "signatures",

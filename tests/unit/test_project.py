@@ -90,6 +90,8 @@ WRONG = (
     ('[actions]\nRestart = "a:b"', "bad_setting", "line 2: [actions] Restart", "the action of the policy"),
     ("[actions]\nrestart = 7", "bad_setting", "line 2: [actions] restart", "module:function"),
     ('[handlers]\nerrors = "a:b"', "bad_setting", "line 2: [handlers] errors", "schema and table"),
+    ('[secrets]\nops = "file"', "bad_setting", "line 2: [secrets] ops", "chmod 600"),
+    ('[secrets]\nOPS_URL = "https://example.com"', "bad_setting", "line 2: [secrets] OPS_URL", "a file of its own"),
     ('project = "x"', "unknown_setting", "line 1: project", "Known are"),
 )
 
@@ -108,6 +110,11 @@ def test_a_refusal_names_file_key_and_line(tmp_path: Path, text: str, code: str,
 def test_actions_are_read(tmp_path: Path) -> None:
     file = written(tmp_path, '[actions]\nrestart_unit = "pipe.actions:restart"\n')
     assert loaded(file).actions == {"restart_unit": "pipe.actions:restart"}
+
+
+def test_files_of_secrets_start_at_the_folder_of_the_project(tmp_path: Path) -> None:
+    file = written(tmp_path, '[secrets]\nOPS_URL = "secrets/ops"\nOPS_KEY = "/etc/ops"\n')
+    assert loaded(file).secrets == {"OPS_URL": str(file.parent / "secrets/ops"), "OPS_KEY": "/etc/ops"}
 
 
 def test_handlers_are_read_with_quotes_and_without(tmp_path: Path) -> None:

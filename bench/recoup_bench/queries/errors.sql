@@ -5,11 +5,15 @@
 with recorded as (
   insert into raw.error (error_table, outreach_id, error_code, error_message, error_signature, severity, category,
     disposition, status, ttl_tier, expires_at, max_retries, next_retry_at, retry_until, parked_at, parked_by,
-    park_reason, payload, decided_by, clamped_from, policy_version, created_at, updated_at)
+    park_reason, parked_since, escalation_level, escalated_at, escalated_to, escalation_reason, sla_due_at, payload,
+    decided_by, clamped_from, policy_version, created_at, updated_at)
   select g.error_table, g.outreach_id, g.code, g.message, g.signature, g.severity, g.category, g.disposition, g.status,
          g.ttl_tier, t.now_ + make_interval(days => g.days), g.max_retries, t.now_ + g.retry_after,
          t.now_ + make_interval(hours => g.hours), case when g.status = 'PARKED' then t.now_ end,
-         case when g.status = 'PARKED' then 'system' end, g.park_reason, g.payload::jsonb, g.decided_by,
+         case when g.status = 'PARKED' then 'system' end, g.park_reason, case when g.status = 'PARKED' then t.now_ end,
+         case when g.status = 'PARKED' then 1 else 0 end, case when g.status = 'PARKED' then t.now_ end,
+         case when g.status = 'PARKED' then 'bench' end, case when g.status = 'PARKED' then g.park_reason end,
+         case when g.status = 'PARKED' then t.now_ + interval '24 hours' end, g.payload::jsonb, g.decided_by,
          g.clamped_from, 1, t.now_, t.now_
     from unnest(%(table)s::text[], %(outreach_id)s::uuid[], %(code)s::text[], %(message)s::text[],
                 %(signature)s::text[], %(severity)s::text[], %(category)s::text[], %(disposition)s::text[],
@@ -74,6 +78,12 @@ with ended as (
          parked_at = case when s.status = 'PARKED' then s.now_ end,
          parked_by = case when s.status = 'PARKED' then 'system' end,
          park_reason = case when s.status = 'PARKED' then 'MAX_RETRIES_EXCEEDED' end,
+         parked_since = case when s.status = 'PARKED' then s.now_ end,
+         escalation_level = case when s.status = 'PARKED' then 1 else 0 end,
+         escalated_at = case when s.status = 'PARKED' then s.now_ end,
+         escalated_to = case when s.status = 'PARKED' then 'bench' end,
+         escalation_reason = case when s.status = 'PARKED' then 'MAX_RETRIES_EXCEEDED' end,
+         sla_due_at = case when s.status = 'PARKED' then s.now_ + interval '24 hours' end,
          token = null, leased_by = null, lease_until = null,
          updated_at = s.now_,
          archived_at = case when s.status = 'RESOLVED' then s.now_ end,
@@ -90,9 +100,10 @@ with ended as (
   returning e.error_table, e.error_id, e.status, e.disposition, e.retry_count, e.updated_at, s.outcome, s.failure),
 logged as (
   insert into raw.error_event (incarnation, logged_at, error_table, error_id, event_type, from_status, to_status,
-                               disposition, retry_count, reason, actor, actor_id, authority)
+                               disposition, retry_count, reason, facts, actor, actor_id, authority)
   select 1, e.updated_at, e.error_table, e.error_id, e.outcome, 'RETRY_PENDING', e.status, e.disposition,
-         e.retry_count, e.failure, 'system', 'bench', 'recoup_error_worker'
+         e.retry_count, e.failure, case when e.status = 'PARKED' then '{"ended_by": "MAX_RETRIES_EXCEEDED"}'::jsonb end,
+         'system', 'bench', 'recoup_error_worker'
     from ended e)
 select error_id, status from ended;
 
@@ -118,14 +129,16 @@ archived as (
   insert into raw.error_archive (error_table, error_id, outreach_id, error_code, error_message, error_signature,
     severity, category, disposition, status, ttl_tier, expires_at, retry_count, max_retries, last_retry_at,
     next_retry_at, retry_until, last_outcome, last_failure, parked_at, parked_by, park_reason, assigned_to,
-    escalation_level, last_reviewed_at, escalated_at, escalated_to, escalation_reason,
-    payload, decided_by, clamped_from, policy_version, created_at, updated_at, superseded_by, archived_at,
+    escalation_level, last_reviewed_at, escalated_at, escalated_to, escalation_reason, parked_since, sla_due_at,
+    sla_met_at, sla_breached_at, payload, decided_by, clamped_from, policy_version, created_at, updated_at,
+    superseded_by, archived_at,
     archive_reason, archived_by, final_disposition, was_blocking)
   select g.error_table, g.error_id, g.outreach_id, g.error_code, g.error_message, g.error_signature, g.severity,
     g.category, g.disposition, 'ARCHIVED', g.ttl_tier, g.expires_at, g.retry_count, g.max_retries, g.last_retry_at,
     g.next_retry_at, g.retry_until, g.last_outcome, g.last_failure, g.parked_at, g.parked_by, g.park_reason,
     g.assigned_to, g.escalation_level, g.last_reviewed_at, g.escalated_at, g.escalated_to, g.escalation_reason,
-    g.payload, g.decided_by, g.clamped_from, g.policy_version, g.created_at,
+    g.parked_since, g.sla_due_at, g.sla_met_at, g.sla_breached_at, g.payload, g.decided_by, g.clamped_from,
+    g.policy_version, g.created_at,
     g.updated_at, g.superseded_by, coalesce(g.archived_at, now()), coalesce(g.archive_reason, 'TTL_EXPIRED'),
     'bench', g.disposition, g.archive_reason is null and g.disposition in ('RETRY', 'PARKED')
     from gone g),
@@ -209,7 +222,7 @@ select 1, e.created_at, e.error_table, e.error_id, 'RECORDED', 'RETRY_PENDING', 
 
 -- name: tally
 select 'error ' || concat_ws(' ', error_table, error_code, severity, category, disposition, status, ttl_tier,
-         retry_count, max_retries, last_outcome, park_reason, archive_reason,
+         retry_count, max_retries, last_outcome, park_reason, escalation_level, sla_due_at is not null, archive_reason,
          next_retry_at is not null, payload is not null), count(*)
   from {schema}.error group by 1
 union all

@@ -1,7 +1,6 @@
 """``recoup deliveries``"""
 
 import json as json_
-import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated
@@ -13,6 +12,7 @@ from recoup import deliveries
 from recoup.cli.context import acting, opened
 from recoup.cli.errors_filter import word
 from recoup.cli.output import Column, Demo, Json, Limit, command, print_fields, print_rows, shown
+from recoup.deliveries import secrets
 from recoup.deliveries.lifecycle import DeliveryStatus
 from recoup.deliveries.policy import DeliveryPolicy
 from recoup.deliveries.routes import resolved
@@ -150,7 +150,7 @@ def retry(delivery: UUID, *, reason: str | None = None, demo: Demo = False, json
 
 
 @app.command
-def cancel(delivery: UUID, *, reason: str, demo: Demo = False) -> None:
+def cancel(delivery: UUID, *, reason: str, demo: Demo = False, json: Json = False) -> None:
     """Cancel a queued delivery. A try in progress may still reach its receiver.
 
     Parameters
@@ -162,7 +162,10 @@ def cancel(delivery: UUID, *, reason: str, demo: Demo = False) -> None:
     """
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
         deliveries.cancel(tx, delivery)
-    print(f"delivery {delivery} is cancelled")
+    if json:
+        print_fields({"delivery_id": delivery, "status": "dead"}, as_json=True)
+    else:
+        print(f"delivery {delivery} is cancelled")
 
 
 @app.command
@@ -171,8 +174,8 @@ def routes(*, demo: Demo = False, json: Json = False) -> None:
     with opened(demo=demo) as database:
         with database.transaction(Authority.READER) as tx:
             policy = versions.active(tx).policy[DeliveryPolicy]
-        home = database.settings.home
-    print_rows(_routes(policy, resolved(policy, home=home, environment=os.environ).unusable), as_json=json, empty="")
+        home, known = database.settings.home, secrets.of(database.settings)
+    print_rows(_routes(policy, resolved(policy, home=home, environment=known).unusable), as_json=json, empty="")
 
 
 def _routes(policy: DeliveryPolicy, unusable: dict[str, str]) -> Iterator[dict[str, object]]:

@@ -4,13 +4,14 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated
 from uuid import UUID
 
 from cyclopts import App, Parameter
 
+from recoup.cli import errors_metrics as doing
 from recoup.cli import errors_retry as retry
 from recoup.cli import errors_signatures as signatures
 from recoup.cli.context import acting, opened, person
@@ -24,7 +25,6 @@ from recoup.cli.output import (
     Demo,
     Json,
     Limit,
-    command,
     ends_with,
     print_fields,
     print_rows,
@@ -33,7 +33,7 @@ from recoup.cli.output import (
 )
 from recoup.cli.verbs import Verbs
 from recoup.database.connection import Transaction
-from recoup.errors import counting, listing, lookup, promotion
+from recoup.errors import listing, lookup, promotion
 from recoup.errors.listing import Filter, Listed
 from recoup.errors.subject import SUBJECT
 from recoup.formatting import plural, timestamp
@@ -53,6 +53,10 @@ app.command(retry.retry)
 app.command(retry.claim)
 app.command(retry.succeed)
 app.command(retry.fail)
+app.command(doing.stats)
+app.command(doing.metrics)
+app.command(doing.report)
+app.command(doing.processed)
 app.command(signatures.groups)
 app.command(signatures.explain)
 
@@ -70,28 +74,20 @@ LIST_COLUMNS = (
     Column("first_seen_at", "first seen", least=12, rank=9),
     Column("error_code", "code", cut="middle", least=12, rank=6),
     Column("owner", cut="end", least=10, rank=7),
+    Column("escalation_level", "tier", rank=14),
+    Column("review", least=12, rank=15),
     Column("reason", cut="end", least=14, rank=8),
     Column("next_retry_at", "next retry", least=12, rank=10),
     Column("leased_by", "claimed by", cut="middle", least=12, rank=13),
     Column("work_key", cut="middle", least=10, rank=11),
     Column("message", cut="end", least=16, rank=1),
 )
-STATS_COLUMNS = (
-    Column("error_table", "table", cut="middle", least=19, rank=0),
-    Column("open", rank=1),
-    Column("retry_pending", "pending", rank=3),
-    Column("due_now", "due", rank=5),
-    Column("retrying", rank=7),
-    Column("parked", rank=2),
-    Column("escalated", rank=6),
-    Column("blocking", rank=4),
-    Column("oldest_parked_at", "oldest parked", least=12, rank=9),
-    Column("overdue", rank=8),
-    Column("lapsed", "lease expired", rank=12),
-    Column("ignored", rank=11),
-    Column("to_archive", rank=14),
-    Column("for_the_archiver", "closed", rank=13),
-    Column("archived", rank=10),
+# Of a queue, when and by whom it is due comes first.
+QUEUE_COLUMNS = tuple(
+    replace(column, rank={"review": 1, "owner": 2, "escalation_level": 3}.get(column.field, 3 + (column.rank or 0)))
+    if column.field != "error_id"
+    else column
+    for column in LIST_COLUMNS
 )
 BLOCKED_COLUMNS = (
     Column("outreach_id", "entity", cut="middle", least=13, rank=5),
@@ -116,6 +112,14 @@ def list_(
     after: Annotated[
         int | None, Parameter(show_default=False, help="Older than this error: the last id of the page before.")
     ] = None,
+    queue: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            show_default=False,
+            help="Only parked errors that wait for a review, in the order in which it is due: overdue ones first.",
+        ),
+    ] = False,
     watch: Annotated[
         bool, Parameter(negative="", show_default=False, help="Refresh every 2 seconds, until Ctrl-C.")
     ] = False,
@@ -125,11 +129,17 @@ def list_(
     """List errors, newest first. Narrow terminals show fewer columns; --json has every field.
 
     For example: recoup errors list --status PARKED --table outreach.dol_errors --parked-longer-than 48h
+    The park queue, by what is due first: recoup errors list --queue
 
+    review: until when the owner of its tier has to review a parked error, whether that was met, or by how much not.
     seen: how often the failure was recorded, of the same table, entity, signature and work key.
     """
     if watch and json:
         raise InputRefused("watch_json", "--watch and --json do not go together.", "Leave out one of them.")
+    if queue and (archived or after is not None):
+        raise InputRefused(
+            "queue_not_paged", "--queue goes with neither --after nor --archived.", "Use --limit to see more of it."
+        )
     asked = which.filter()
 
     def look() -> None:
@@ -138,12 +148,17 @@ def list_(
 
         def noticed() -> Iterator[Listed]:
             nonlocal last, seen
-            for last in _pages(asked, limit=limit, archived=archived, after=after, demo=demo):
+            found = (
+                _queue(asked, limit=limit, demo=demo)
+                if queue
+                else _pages(asked, limit=limit, archived=archived, after=after, demo=demo)
+            )
+            for last in found:
                 seen += 1
                 yield last
 
-        print_listed(noticed(), as_json=json)
-        if last is not None and seen == limit and not json:
+        print_listed(noticed(), as_json=json, columns=QUEUE_COLUMNS if queue else LIST_COLUMNS)
+        if last is not None and seen == limit and not json and not queue:
             print(f"\n{plural(seen, 'error')} shown. Older ones: --after {last.error_id}")
 
     _watched(look) if watch else look()
@@ -194,21 +209,6 @@ def blocked(*entities: UUID, limit: Limit = 50, demo: Demo = False, json: Json =
             say(f"and {more:,} more: --limit shows them")
 
 
-@app.command
-def stats(*, demo: Demo = False, json: Json = False) -> None:
-    """Count errors by table: open ones by status, what is due, what blocks, what is closed or archived.
-
-    Reads every row, so with millions it takes seconds. overdue: not retried before the retry window closed. closed:
-    waiting for the archiver. Narrow terminals show fewer columns; --json has every field.
-    """
-    with acting(Authority.READER, demo=demo) as tx:
-        found = counting.stats(tx)
-    rows = found if json else [{**asdict(one), "archived": sum(one.archived.values())} for one in found]
-    print_rows(
-        rows, as_json=json, columns=STATS_COLUMNS, empty=f"No error tables yet. Run: {command('migrate', demo=demo)}"
-    )
-
-
 def _pages(asked: Filter, *, limit: int, archived: bool, after: int | None, demo: bool) -> Iterator[Listed]:
     """Page by page, each in its own transaction: however long printing takes, nothing waits for it."""
     with opened(demo=demo) as database:
@@ -221,7 +221,12 @@ def _pages(asked: Filter, *, limit: int, archived: bool, after: int | None, demo
             limit, after = limit - len(page), page[-1].error_id
 
 
-def print_listed(found: Iterable[Listed], *, as_json: bool) -> None:
+def _queue(asked: Filter, *, limit: int, demo: bool) -> list[Listed]:
+    with acting(Authority.READER, demo=demo) as tx:
+        return listing.park_queue(tx, asked, limit=limit)
+
+
+def print_listed(found: Iterable[Listed], *, as_json: bool, columns: Sequence[Column] = LIST_COLUMNS) -> None:
     """Errors as a list shows them."""
     if as_json:
         print_rows(found, as_json=True, empty="")
@@ -230,12 +235,13 @@ def print_listed(found: Iterable[Listed], *, as_json: bool) -> None:
         {
             **{column.field: getattr(one, column.field, None) for column in LIST_COLUMNS},
             "retries": f"{one.retry_count}/{one.max_retries}" if one.disposition == "RETRY" else None,
+            "escalation_level": one.escalation_level if one.status in ("PARKED", "ESCALATED") else None,
             "reason": one.archive_reason or one.park_reason,
             "message": _short(one.error_message),
         }
         for one in found
     )
-    print_rows(rows, as_json=False, columns=LIST_COLUMNS, empty="No errors match.")
+    print_rows(rows, as_json=False, columns=columns, empty="No errors match.")
 
 
 def _short(text: str) -> str:

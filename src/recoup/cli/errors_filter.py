@@ -60,6 +60,7 @@ class FilterOptions:
     older_than: Annotated[str | None, _many("First failed longer ago, such as 3d.")] = None
     newer_than: Annotated[str | None, _many("First failed less long ago, such as 2h.")] = None
     parked_longer_than: Annotated[str | None, _many("Parked for longer, such as 48h.")] = None
+    breached: Annotated[bool, _many("Parked, and not reviewed in time by the owner of their tier.")] = False
 
     def filter(self) -> Filter:
         return Filter(
@@ -74,6 +75,7 @@ class FilterOptions:
             older_than=_length(self.older_than),
             newer_than=_length(self.newer_than),
             parked_longer_than=_length(self.parked_longer_than),
+            breached=self.breached,
         )
 
 

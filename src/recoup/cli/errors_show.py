@@ -3,7 +3,7 @@
 from recoup.cli.layout import folded, shown, width
 from recoup.cli.output import PIPED_WIDTH, hint, print_wrapped
 from recoup.errors.listing import Shown
-from recoup.errors.rendering import expiry, history, status
+from recoup.errors.rendering import expiry, history, status, tier
 from recoup.formatting import plural, timestamp
 
 
@@ -40,6 +40,8 @@ def summary(found: Shown) -> list[tuple[str, object]]:
     row = found.row
     given = {key: value for key, value in (row["payload"] or {}).items() if key != "traceback"}
     lines: list[tuple[str, object]] = [("Status", status(row, found.read_at)), ("Owner", found.owner)]
+    if (level := tier(row, found.read_at)) is not None:
+        lines.append(("Tier", level))
     if row["last_reviewed_at"] is not None:
         lines.append(("Reviewed", row["last_reviewed_at"]))
     entity = row["outreach_id"]

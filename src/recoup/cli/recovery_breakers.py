@@ -18,7 +18,7 @@ COLUMNS = (
     Column("waiting", rank=2),
     Column("next_probe_at", "next probe", least=12, rank=3),
     Column("opened_at", "since", least=12, rank=4),
-    Column("wait_s", "waits, s", rank=6),
+    Column("wait_s", "waits", rank=6),
     Column("probes", rank=7),
     Column("probe_unit", "probe", cut="middle", least=14, rank=5),
     Column("closed_by", "closed by", cut="middle", least=10, rank=10),

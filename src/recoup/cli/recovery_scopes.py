@@ -75,7 +75,7 @@ def open_(
     with acting(Authority.SCOPED_EXECUTION, demo=demo, reason=reason) as tx:
         policy = versions.active(tx).policy[RecoveryPolicy]
         made = of.open_scope(
-            tx, incident, policy, actions=action, reason=_checked(reason), max_attempts=attempts, cost_limit=cost,
+            tx, incident, policy, actions=action, reason=reason, max_attempts=attempts, cost_limit=cost,
             ttl_seconds=seconds,
         )  # fmt: skip
         found = of.show(tx, made)

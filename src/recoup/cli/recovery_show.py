@@ -1,10 +1,11 @@
 """A match in full, as ``recoup recovery show`` prints it."""
 
+import json
 from collections.abc import Sequence
 
 from recoup.cli.layout import folded, shown, width
 from recoup.cli.output import PIPED_WIDTH, hint, print_wrapped
-from recoup.formatting import timestamp
+from recoup.formatting import plural, timestamp
 from recoup.recovery.estimate import explain
 from recoup.recovery.scopes import Scope
 from recoup.recovery.story import Event, Shown, Similar, Situation, Tried
@@ -52,12 +53,13 @@ def _summary(found: Shown) -> list[tuple[str, object]]:
     if match["context"]:
         lines.append(("Context", ", ".join(f"{k} {v}" for k, v in match["context"].items() if v is not None)))
     incident = found.incident
-    lines.append(("Incident", f"{incident.incident_id} ({incident.status}, {incident.open:,} matches open)"))
+    open_ = plural(incident.open, "match", "matches")
+    lines.append(("Incident", f"{incident.incident_id} ({incident.status}, {open_} open)"))
     if found.evaluations:
         last = found.evaluations[-1]
         why = ", ".join(last.fired)
         what = last.recommended_action or "nothing"
-        lines.append(("Evaluated", f"{match['evaluation_no']} times; last recommended {what} ({why})"))
+        lines.append(("Evaluated", f"{plural(match['evaluation_no'], 'time')}; last recommended {what} ({why})"))
         for name, error in (last.errors or {}).items():
             lines.append(("Rule failed", f"{name}: {error}"))
     if found.follows is not None:
@@ -72,7 +74,8 @@ def _status(found: Shown) -> str:
     if match["ended_at"] is not None:
         return f"{match['status']} at {timestamp(match['ended_at'])}: {match['end_reason']}"
     if match["status"] == "stuck":
-        return f"stuck: {match['evaluation_failures']} evaluations failed, the last one with {match['last_failure']}"
+        failed = plural(match["evaluation_failures"], "evaluation")
+        return f"stuck: {failed} failed, the last one with {match['last_failure']}"
     reported = f"; reported as recovered by {match['reported_by']}" if match["reported_end"] is not None else ""
     return f"{match['status']}, next evaluation {timestamp(match['evaluate_at'])}{reported}"
 
@@ -82,16 +85,20 @@ def _where(one: Situation | None, found: Shown) -> str:
         return f"{found.match['subject_kind']} {found.match['subject_ref']}: not there any more"
     newest = f", now {one.unit}" if one.unit not in (None, one.ref) else ""
     status = f" ({one.status})" if one.status is not None else ""
+    if one.unit is None and found.match["ended_at"] is not None:  # of what is outside, only its match tells
+        return f"{one.kind} {one.ref}"
     return f"{one.kind} {one.ref}{newest}: {WORDS[one.standing]}{status}"
 
 
 def _candidate(one: Tried) -> list[tuple[str, object]]:
     lines: list[tuple[str, object]] = [
-        ("Confidence", f"{one.confidence:.2f}, from {one.evidence:,} outcomes; cost {shown(one.cost)}")
+        ("Confidence", f"{one.confidence:.2f}, from {plural(one.evidence, 'outcome')}; cost {shown(one.cost)}")
     ]
     why_so = explain(one.confidence_basis, one.confidence, one.action_name)
     if why_so is not None:
         lines.append(("Because", why_so))
+    if one.parameters:
+        lines.append(("Parameters", json.dumps(one.parameters, ensure_ascii=False)))
     if one.held_for_review:
         lines.append(("Held", "for a person to decide, whatever its confidence"))
     if one.proposed_by is not None:
@@ -113,7 +120,7 @@ def _candidate(one: Tried) -> list[tuple[str, object]]:
     if one.overridden_by is not None:
         lines.append(("Overridden", f"by {one.overridden_by}"))
     if one.result is not None:
-        lines.append(("Result", one.result))
+        lines.append(("Result", json.dumps(one.result, ensure_ascii=False)))
     return lines
 
 

@@ -134,7 +134,8 @@ class _Call:
             raise InputRefused(
                 f"{self.verbs.command}_unclear",
                 f"It is not clear which {self.subject.noun}s to {self.verb.name}.",
-                "Give either ids, or a filter such as --status PARKED, or --resume with an operation.",
+                "Give either ids, or a filter, or --resume with an operation:"
+                f" recoup {self.verbs.command} {self.verb.name} --help",
             )
         steps_ = many if isinstance(many, Steps) else Steps()
         if steps_.canary is None and (steps_.rate is not None or (steps_.watch and many.resume is None)):

@@ -21,7 +21,7 @@ from recoup.in_process import Worker
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
 from recoup.settings import load
-from recoup.worker import register
+from recoup.worker import loaded, register
 from recoup.worker.duty import Duty
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -105,6 +105,7 @@ def _print_pauses(database: Database, duties: Sequence[Duty]) -> None:
 
 def _until_stopped(working: Worker) -> None:
     """Run it in a thread, so that signals reach the main one."""
+    loaded.keep()
     stop_by_signal(working.stop, "stopping: finishing the batches in progress")
     failure: list[BaseException] = []
 

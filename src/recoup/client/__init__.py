@@ -12,6 +12,7 @@ from functools import cached_property
 from recoup.audit import audit, chosen
 from recoup.audit.examine import InvariantResult
 from recoup.client.aio import Aio
+from recoup.client.alerts import Alerts
 from recoup.client.calls import Tx
 from recoup.client.deliveries import Deliveries
 from recoup.client.errors import Errors
@@ -29,6 +30,7 @@ from recoup.settings import load
 
 __all__ = [
     "Aio",
+    "Alerts",
     "Client",
     "Deliveries",
     "Errors",
@@ -68,6 +70,11 @@ class Client(Database):
     def deliveries(self) -> Deliveries:
         """Deliveries: send notices, list them, cancel what waits."""
         return Deliveries(self)
+
+    @cached_property
+    def alerts(self) -> Alerts:
+        """Alerts: list and show them, see their rules, silence them, test their routes."""
+        return Alerts(self)
 
     @cached_property
     def policy(self) -> Policies:

@@ -18,6 +18,7 @@ from psycopg import AsyncConnection, AsyncCursor
 from psycopg.adapt import AdaptersMap
 from psycopg.rows import tuple_row
 
+from recoup.client.alerts import Alerts
 from recoup.client.calls import Verbs
 from recoup.client.deliveries import Deliveries
 from recoup.client.errors import Errors
@@ -179,6 +180,9 @@ class AsyncErrors(_Twins):
     is_blocked = _twin(Errors.is_blocked)
     blocking = _twin(Errors.blocking)
     blocked_locking = _twin(Errors.blocked_locking)
+    processed = _twin(Errors.processed)
+    metrics = _twin(Errors.metrics)
+    report = _twin(Errors.report)
     show = _twin(Errors.show)
     list = _twin(Errors.list)
 
@@ -204,6 +208,18 @@ class AsyncDeliveries(_Twins):
     list = _twin(Deliveries.list)
 
 
+class AsyncAlerts(_Twins):
+    """``await db.aio.alerts.list(…)``: the verbs of ``db.alerts``."""
+
+    list = _twin(Alerts.list)
+    show = _twin(Alerts.show)
+    rules = _twin(Alerts.rules)
+    silence = _twin(Alerts.silence)
+    silences = _twin(Alerts.silences)
+    unsilence = _twin(Alerts.unsilence)
+    send_test = _twin(Alerts.send_test)
+
+
 class AsyncRecovery(_Twins):
     """``await db.aio.recovery.ingest(…)``: the verbs of ``db.recovery`` that services use."""
 
@@ -227,4 +243,5 @@ class Aio:
         self.errors = AsyncErrors(Errors(database))
         self.gate = AsyncGate(Gate(database))
         self.deliveries = AsyncDeliveries(Deliveries(database))
+        self.alerts = AsyncAlerts(Alerts(database))
         self.recovery = AsyncRecovery(Recovery(database))

@@ -5,22 +5,38 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, TypeAlias, overload
 from uuid import UUID
 
 from recoup.client.calls import Tx, Verbs, Who
 from recoup.database.connection import Transaction
-from recoup.errors import clearing, counting, grouping, listing, lookup, parking, promotion, recording, retrying
+from recoup.errors import (
+    clearing,
+    counting,
+    grouping,
+    listing,
+    lookup,
+    metrics,
+    parking,
+    processed,
+    promotion,
+    recording,
+    report,
+    retrying,
+)
 from recoup.errors.clearing import Cleared
 from recoup.errors.counting import TableStats
 from recoup.errors.grouping import Groups
 from recoup.errors.inputs import entity
 from recoup.errors.listing import Filter, Listed, Shown
 from recoup.errors.lookup import ErrorKey
+from recoup.errors.metrics import Metrics
 from recoup.errors.parking import Answer
+from recoup.errors.processed import NewProcessed, Processed
 from recoup.errors.promotion import Blocking
 from recoup.errors.recording import NewError, Recorded
+from recoup.errors.report import Report
 from recoup.errors.retrying import Claimed, Ended, Failed, Succeeded
 from recoup.errors.subject import SUBJECT
 from recoup.errors.verbs import Verb
@@ -258,6 +274,56 @@ class Errors(Verbs):
     def stats(self, *, tx: Tx = None) -> list[TableStats]:
         """How many errors each table has, by status. Counts every row."""
         return self._call(READER, counting.stats, tx=tx)
+
+    @overload
+    def processed(self, reports: Iterable[NewProcessed], /, *, tx: Tx = None, actor: Who = None) -> list[Processed]: ...
+    @overload
+    def processed(
+        self,
+        table: str,
+        count: int,
+        /,
+        *,
+        period_from: datetime | None = None,
+        period_to: datetime | None = None,
+        key: str | None = None,
+        tx: Tx = None,
+        actor: Who = None,
+    ) -> Processed: ...
+    def processed(
+        self,
+        reports: Iterable[NewProcessed] | str,
+        count: int | None = None,
+        /,
+        *,
+        tx: Tx = None,
+        actor: Who = None,
+        **one: Any,
+    ) -> list[Processed] | Processed:
+        """Report how many units of work were processed, those that failed included: error rates are shares of them.
+
+        One by its table and count, or many as NewProcessed: all or none. period_from, period_to: when they were
+        processed; default: now. key: a report that is sent again with the same key counts once.
+        """
+        if isinstance(reports, str) is (count is None):
+            raise InputRefused(
+                "processed_unclear",
+                "Give either a table and a count, or a list of reports.",
+                "For example: db.errors.processed('outreach.dol_errors', 1200)",
+            )
+        given = list(reports) if not isinstance(reports, str) else []
+        if isinstance(reports, str) and count is not None:
+            given = [NewProcessed(table=reports, count=count, **one)]
+        done = self._call(HUB, lambda on: processed.report(on, given), tx=tx, actor=actor)
+        return done[0] if isinstance(reports, str) else done
+
+    def metrics(self, tables: Sequence[str] | None = None, *, tx: Tx = None) -> Metrics:
+        """The metrics of the last 24 hours, by table and overall; and what is parked or blocks now."""
+        return self._call(READER, lambda on: metrics.metrics(on, tables=tables), tx=tx)
+
+    def report(self, day: date | None = None, *, tx: Tx = None) -> Report:
+        """The report of a day in UTC, by default of yesterday: what was recorded, parked, resolved and archived."""
+        return self._call(READER, lambda on: report.report(on, day), tx=tx)
 
     def show(self, error: One, *, tx: Tx = None) -> Shown:
         """One error, open or archived: its row, why it is in this status, and its events."""

@@ -7,7 +7,7 @@ test holds each declaration against the routine in the database.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
@@ -105,31 +105,29 @@ def literal(kind: str, values: Iterable[object]) -> str:
 
     Only what is a number or a UUID goes without quotes: no text of a caller's becomes two elements, or none.
     """
-    if kind == "uuid":
-        elements = list(_repeated(values))
-    elif kind in NUMBERS:
-        elements = [str(value) if type(value) is int else _unsure(value) for value in values]
-    else:
-        elements = ["NULL" if value is None else _quoted(str(value)) for value in values]
-    return "{" + ",".join(elements) + "}"
+    unquoted = UUID if kind == "uuid" else int if kind in NUMBERS else None
+    return "{" + ",".join(_texts(values, unquoted)) + "}"
 
 
-def _repeated(values: Iterable[object]) -> Iterator[str]:
-    """Each as text, written once for equal neighbours: everything claimed together has one token."""
+def _texts(values: Iterable[object], unquoted: type | None) -> Iterator[str]:
+    """Each as text, written once for equal neighbours: what goes in together has much in common."""
     last: object = None
     text = "NULL"
     for value in values:
         if value is not last:
-            last, text = value, str(value) if type(value) is UUID else _unsure(value)
+            last = value
+            if value is None:
+                text = "NULL"
+            elif type(value) is unquoted:
+                text = _plain(value)
+            else:
+                text = '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
         yield text
 
 
-def _unsure(value: object) -> str:
-    return "NULL" if value is None else _quoted(str(value))
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+@lru_cache(maxsize=10_000)  # the ids of a batch are sent with each of its statements
+def _plain(value: UUID | int) -> str:
+    return str(value)
 
 
 def records(kind: type[Record], columns: Mapping[str, Any]) -> list[Record]:

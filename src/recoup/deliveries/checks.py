@@ -1,11 +1,11 @@
 """The doctor's check of deliveries."""
 
-import os
 from collections.abc import Iterator
 
 from recoup.database import failures
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
+from recoup.deliveries import secrets
 from recoup.deliveries.policy import DeliveryPolicy
 from recoup.deliveries.routes import resolved
 from recoup.formatting import plural
@@ -23,7 +23,7 @@ def deliveries(connection: Transaction) -> Iterator[CheckResult]:
     if connection.info.dbname == failures.DEMO:
         return
     ((figures,),) = read(connection, "select figures from recoup.policy order by version desc limit 1")
-    routes = resolved(Policy(figures)[DeliveryPolicy], home=settings().home, environment=os.environ)
+    routes = resolved(Policy(figures)[DeliveryPolicy], home=settings().home, environment=secrets.of(settings()))
     unusable = "; ".join(f"{name}: {why}" for name, why in routes.unusable.items())
     yield judged(
         "routes",

@@ -5,7 +5,6 @@ cannot use (its environment variable is not set) is left to workers that can; on
 up. A notice is delivered twice only if the worker died, or lost the database, between the answer and its record.
 """
 
-import os
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from recoup import observe
 from recoup.database.arrays import Routine
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
+from recoup.deliveries import secrets
 from recoup.deliveries.lifecycle import DELIVERY
 from recoup.deliveries.policy import DeliveryPolicy
 from recoup.deliveries.routes import Notice, Routes, resolved
@@ -101,7 +101,7 @@ def unserved(tx: Transaction) -> str | None:
 def _resolved(tx: Transaction) -> Routes:
     """As this process would use them, by its own settings."""
     policy = versions.active(tx).policy[DeliveryPolicy]
-    return resolved(policy, home=settings().home, environment=os.environ)
+    return resolved(policy, home=settings().home, environment=secrets.of(settings()))
 
 
 class _Deliveries:
@@ -110,7 +110,8 @@ class _Deliveries:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.policy = context.policy[DeliveryPolicy]
-        self.routes = resolved(self.policy, home=context.settings.home, environment=os.environ, worker=context.name)
+        known = secrets.of(context.settings)
+        self.routes = resolved(self.policy, home=context.settings.home, environment=known, worker=context.name)
         self._running: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._threads = ThreadEach()

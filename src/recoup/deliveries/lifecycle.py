@@ -24,9 +24,14 @@ DELIVERY = Lifecycle(
         Birth(
             QUEUED,
             EXECUTOR,
-            "a recovery candidate notifies",
-            requires=("candidate_id",),
-            via=("recovery.settle_candidates",),
+            "a recovery candidate notifies, or one that died is sent by the fallback route",
+            via=("recovery.settle_candidates", "recoup.fall_back_deliveries"),
+        ),
+        Birth(
+            QUEUED,
+            Authority.ERROR_WORKER,
+            "an alert notifies, or alerts are judged: a heartbeat",
+            via=("recoup.notify_alerts", "recoup.beat"),
         ),
         Birth(QUEUED, OPERATOR, "a person sends it"),
     ),
@@ -38,7 +43,13 @@ DELIVERY = Lifecycle(
     ),
     frozen=(
         "delivery_id", "route", "subject", "body", "about", "dedup_key", "origin", "candidate_id", "policy_version",
-        "created_at",
+        "created_at", "alert_id", "instead_of",
+    ),
+    earlier_contents=(
+        (
+            "delivery_id", "route", "subject", "body", "about", "dedup_key", "origin", "candidate_id",
+            "policy_version", "created_at",
+        ),
     ),
     once=("ended_at",),
     rising=("attempts", "updated_at"),
@@ -49,6 +60,7 @@ DELIVERY = Lifecycle(
     ),
     rules=(On("insert", "recoup.rule_delivery_births"),),
     recorders=(On("insert", "recoup.record_deliveries"), On("update", "recoup.record_deliveries")),
+    consequences=(On("update", "recoup.fall_back_deliveries"),),
     queue=Queue(
         table="recoup.delivery_queue",
         waiting=(QUEUED,),

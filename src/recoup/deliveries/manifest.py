@@ -1,6 +1,6 @@
 """The manifest of deliveries."""
 
-from recoup.deliveries import checks, refusals
+from recoup.deliveries import checks, gauges, refusals
 from recoup.deliveries.duties import DUTIES
 from recoup.deliveries.invariants import INVARIANTS
 from recoup.deliveries.lifecycle import DELIVERY, EVENTS
@@ -11,14 +11,15 @@ DELIVERIES = Domain(
     name="deliveries",
     package="recoup.deliveries",
     description="Delivers notices to people and other systems: at least once, with retries, by routes of the policy.",
-    release=2,
+    release=3,
     lifecycles=(DELIVERY,),
     logs=(EVENTS,),
-    routines=routines("recoup.deliveries", "policy", "rules", "recorder", "delivering"),
+    routines=routines("recoup.deliveries", "policy", "rules", "recorder", "fallback", "delivering"),
     policy=(DeliveryPolicy,),
     duties=DUTIES,
     invariants=INVARIANTS,
     checks=(checks.deliveries,),
+    signals=(gauges.DEAD,),
     refusals=refusals.LAWS,
     commands=(
         Command(

@@ -10,11 +10,15 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from recoup.policy.section import Part, Section, wrong_value
+from recoup.policy.section import Part, Section, one_of, wrong_value
 
 RouteName = Annotated[
     str,
     Field(pattern=r"^[a-z][a-z0-9_-]{0,59}$", description="a name of lower-case letters, digits, - and _"),
+]
+RouteOrNone = Annotated[
+    str,
+    Field(pattern=r"^([a-z][a-z0-9_-]{0,59})?$", description="the name of a route; empty: none"),
 ]
 Variable = Annotated[
     str,
@@ -71,4 +75,11 @@ class DeliveryPolicy(Part):
     at_once: Annotated[int, Field(ge=1, le=500)]
     at_once_per_route: Annotated[int, Field(ge=1, le=100)]
     max_waiting: Annotated[int, Field(ge=1, le=1_000_000)]
+    fallback_route: RouteOrNone
     routes: dict[RouteName, Route]
+
+    @model_validator(mode="after")
+    def _fallback_is_a_route(self) -> DeliveryPolicy:
+        if self.fallback_route and self.fallback_route not in self.routes:
+            raise wrong_value("fallback_route", self.fallback_route, one_of(self.fallback_route, self.routes))
+        return self

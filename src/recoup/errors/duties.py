@@ -6,7 +6,7 @@ from functools import partial
 
 from recoup import observe
 from recoup.database.connection import Transaction
-from recoup.errors import archive, handlers, handling, retrying
+from recoup.errors import archive, escalation, handlers, handling, retrying
 from recoup.errors.archive import Month
 from recoup.errors.handlers import Function
 from recoup.errors.subject import SUBJECT
@@ -79,6 +79,16 @@ DUTIES: tuple[Duty, ...] = (
         lag=retrying.window_lag,
         units=lambda tx: retrying.closed_windows(tx, limit=MAX_BATCH),
         one=lambda tx, error: retrying.close_windows(tx, only=error),
+    ),
+    Duty(
+        name="error-escalation",
+        authority=Authority.ERROR_WORKER,
+        cadence_s=15,
+        description="raises every parked error to the tier that is due, and marks every review that is overdue",
+        batch=lambda tx, _: sum(escalation.raise_tiers(tx, limit=MAX_BATCH)),
+        lag=escalation.lag,
+        units=lambda tx: escalation.due(tx, limit=MAX_BATCH),
+        one=lambda tx, error: sum(escalation.raise_tiers(tx, only=error)),
     ),
     Duty(
         name="error-archive",

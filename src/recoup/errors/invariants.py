@@ -1,4 +1,4 @@
-"""What the policy on error TTL and parking guarantees of errors, line by line, in its sections 1 to 9.
+"""What the policy on error TTL and parking guarantees of errors, line by line, in its sections 1 to 10.
 
 An id names section and guarantee. Lines that say the same thing are held by one query; their ids are its further ids.
 """
@@ -53,6 +53,7 @@ def _rows(tx: Transaction, query: Composed) -> Iterator[Offending]:
 _of = InFile("recoup.errors")
 _log = InFile("recoup.errors", "log_invariants.sql")
 _history = InFile("recoup.errors", "history_invariants.sql")
+_tiers = InFile("recoup.errors", "escalation_invariants.sql")
 _tables = InFile("recoup.errors", "table_invariants.sql")
 
 TTL: tuple[Invariant, ...] = (
@@ -192,6 +193,29 @@ ARCHIVE: tuple[Invariant, ...] = (
         "A dropped month has its digest, and as many errors as the log says left then."),
 )  # fmt: skip
 
+ESCALATION: tuple[Invariant, ...] = (
+    _tiers("errors/10/every-parked-error-has-a-tier", "tier_rows",
+        "Every parked error has a tier, with its owner and the time by which it has to be reviewed.",
+        "errors/10/escalated-at", "errors/10/escalated-to"),
+    _tiers("errors/10/escalation-level", "tier_rows", "The tier of an error is the one that the log says."),
+    _tiers("errors/10/hub-team", "tier_rows", "The first tier belongs to the team of the table."),
+    _tiers("errors/10/parked-since", "tier_rows",
+        "parked_since is when an error was first parked, or the error that it superseded."),
+    _tiers("errors/10/sla-hours", "tier_rows",
+        "A review is due as many hours after its tier was reached as the policy has for it."),
+    _tiers("errors/10/sla-met", "tier_rows", "A review that met its SLA was in its tier, and in time."),
+    _tiers("errors/10/sla-breached", "tier_rows",
+        "A review that is overdue was found so after it was due, and logged."),
+    _tiers("errors/10/kept-for-every-tier", "tier_rows",
+        "No parked error expired before it was in the last tier and its review there was due."),
+    _tiers("errors/10/tier-is-due", "tier_events",
+        "A tier that was raised with time was due, and the tiers between were skipped."),
+    _tiers("errors/10/tier-owner", "tier_events",
+        "A tier that was raised with time went to its owner: the hub team, the hub lead, the platform team.",
+        "errors/10/hub-lead", "errors/10/platform-team"),
+    _tiers("errors/10/sla-once", "tier_events", "An overdue review is logged once for each tier, after it was due."),
+)  # fmt: skip
+
 DECISION: tuple[Invariant, ...] = (
     _of("errors/8/disposition", "births",
         "The disposition of a new error follows from its code, severity or table, as far as its table allows it.",
@@ -221,5 +245,5 @@ LAWS: tuple[Invariant, ...] = (
 )  # fmt: skip
 
 INVARIANTS: tuple[Invariant, ...] = (
-    *TTL, *DISPOSITIONS, *TABLES, *PARKING, *RETRIES, *PROMOTION, *ARCHIVE, *DECISION, *LAWS,
+    *TTL, *DISPOSITIONS, *TABLES, *PARKING, *RETRIES, *PROMOTION, *ARCHIVE, *DECISION, *ESCALATION, *LAWS,
 )  # fmt: skip

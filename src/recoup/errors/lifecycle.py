@@ -48,7 +48,7 @@ def _recovered() -> Iterator[Move]:
     for status in (PARKED, ESCALATED):
         yield Move(status, RETRY_PENDING, EXECUTOR, "unparked for a recovery candidate", via=CANDIDATE)
         yield Move(status, status, EXECUTOR, "escalated or archived for a recovery candidate", via=CANDIDATE)
-        yield Move(status, status, REVIEWER, "reviewed, through the approval of a recovery candidate", via=CANDIDATE)
+        yield Move(status, status, REVIEWER, "reviewed, through the decision on a recovery candidate", via=CANDIDATE)
     yield Move(PARKED, ESCALATED, EXECUTOR, "escalated for a recovery candidate", via=CANDIDATE)
 
 
@@ -73,6 +73,7 @@ ERROR = Lifecycle(
     moves=(
         *_retries(),
         *(Move(status, status, HUB, "a newer one supersedes it") for status in (ACTIVE, PARKED, ESCALATED)),
+        *(Move(status, status, WORKER, "its tier is due, or its review is overdue") for status in (PARKED, ESCALATED)),
         Move(ACTIVE, RESOLVED, HUB, "a later run of the same work succeeded"),
         Move(ACTIVE, PARKED, OPERATOR, "a person parks it"),
         Move(ACTIVE, RETRY_PENDING, OPERATOR, "a person starts a retry"),
@@ -92,8 +93,8 @@ ERROR = Lifecycle(
     frozen=(*FROZEN, "lineage_id"),
     erasable=ERASABLE,
     earlier_contents=((*FROZEN, *ERASABLE),),  # errors had no lineage
-    once=("superseded_by", "archived_at", "archive_reason"),
-    rising=("retry_count", "max_retries", "expires_at", "updated_at"),
+    once=("superseded_by", "archived_at", "archive_reason", "parked_since"),
+    rising=("retry_count", "max_retries", "expires_at", "updated_at", "escalation_level"),
     move_rule=MoveRule(
         broken="recoup.error_move_broken",
         refusal="recoup.error_move_refusal",
@@ -202,3 +203,15 @@ EVENTS = Log(
 )  # fmt: skip
 # Not sealed: its months are dropped when their retention ends, and the digest of each is in the control log.
 ARCHIVE = Log(table="recoup.error_archive", at="archived_at", recorders=("recoup.archive_errors_gone",))
+PROCESSED = Log(
+    table="recoup.processed",
+    at="logged_at",
+    times=("period_from", "period_to"),
+    door="recoup.stamp_processed",
+    columns=(
+        (
+            "seq", "xid", "incarnation", "logged_at", "error_table", "period_from", "period_to", "count",
+            "idempotency_key", "actor", "actor_id", "authority", "login",
+        ),
+    ),
+)  # fmt: skip

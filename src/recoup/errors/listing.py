@@ -15,7 +15,7 @@ from recoup.database.queries import load
 from recoup.errors import active_policy, lookup
 from recoup.errors.lookup import MAX_ID, ErrorKey
 from recoup.errors.policy import ErrorTable
-from recoup.errors.rendering import Earlier, Event, explained, next_step, status, traceback
+from recoup.errors.rendering import Earlier, Event, explained, next_step, review, status, traceback
 from recoup.errors.tracebacks import tracebacks
 from recoup.errors.vocabulary import Category, Severity
 from recoup.refusals import InputRefused
@@ -43,6 +43,7 @@ class Filter:
     older_than: timedelta | None = None  # since it first failed
     newer_than: timedelta | None = None
     parked_longer_than: timedelta | None = None
+    breached: bool = False  # their review is overdue
 
     @property
     def is_empty(self) -> bool:
@@ -53,7 +54,7 @@ class Filter:
         """The conditions, as an operation keeps them."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
-            name: str(value) if isinstance(value, timedelta | str) else [str(one) for one in value]
+            name: value if value is True else str(value) if isinstance(value, timedelta | str) else [*map(str, value)]
             for name, value in given.items()
             if value
         }
@@ -83,12 +84,19 @@ class Listed:
     assigned_to: str | None
     escalated_to: str | None
     escalation_level: int
+    parked_since: datetime | None  # when it was first parked: its tiers count from there
+    escalated_at: datetime | None
+    last_reviewed_at: datetime | None
+    sla_due_at: datetime | None  # until when the owner of its tier has to review it
+    sla_met_at: datetime | None
+    sla_breached_at: datetime | None
     created_at: datetime
     expires_at: datetime | None
     archived_at: datetime | None
     archive_reason: str | None
     lineage_id: int  # the first error of the failure, if newer ones superseded it; else its own id
     owner: str | None = None  # the person it is assigned or escalated to, or the owner of its table
+    review: str | None = None  # the clock of its review: due in …, met, or breached by …
     occurrences: int = 1  # errors of the same table, entity, signature and work key, as far as they are kept
     first_seen_at: datetime | None = None
     last_seen_at: datetime | None = None
@@ -133,11 +141,26 @@ def list_errors(
     found = _rows(tx, "list_live", asked, page)
     if archived:
         found += _rows(tx, "list_archived", asked, page)
-    found = sorted(found, key=lambda error: error.error_id, reverse=True)[:limit]
+    return _completed(tx, sorted(found, key=lambda error: error.error_id, reverse=True)[:limit])
+
+
+def park_queue(tx: Transaction, asked: Filter, *, limit: int = 100) -> list[Listed]:
+    """Parked errors that wait for their review, in the order in which it is due: those that are overdue first."""
+    return _completed(tx, _rows(tx, "park_queue", asked, {"limit": limit}))
+
+
+def _completed(tx: Transaction, found: Sequence[Listed]) -> list[Listed]:
+    """With their owners, with how often each failure was recorded, and with the clocks of their reviews."""
     tables = active_policy.reloaded(tx).errors.tables
     seen = _seen(tx, [asdict(error) for error in found])
+    (now,) = tx.execute("select recoup.now()").fetchone() or (None,)
     return [
-        replace(error, owner=_owner(asdict(error), tables.get(error.error_table)), **seen[error.error_id])
+        replace(
+            error,
+            owner=_owner(asdict(error), tables.get(error.error_table)),
+            review=review(asdict(error), now),
+            **seen[error.error_id],
+        )
         for error in found
     ]
 
@@ -186,18 +209,24 @@ def matching(query: str, queries: Mapping[str, SQL] = Q) -> Composed:
     return queries[query].format(matching=Q["matching"])
 
 
-def given(tx: Transaction, asked: Filter) -> dict[str, Any]:
-    """The parameters of the conditions. Refuses unknown tables, and text that no error can hold."""
+def known_tables(tx: Transaction, names: Sequence[str]) -> list[str]:
+    """These error tables, or all. Refuses unknown ones."""
     there = lookup.tables(tx)
-    for name in asked.tables:
+    for name in names:
         if name not in there:
             active_policy.reloaded(tx).errors.table(name)
             raise InputRefused("table_not_made", f"{name} is in the policy, but not created.", "Run: recoup migrate")
+    return list(names) or there
+
+
+def given(tx: Transaction, asked: Filter) -> dict[str, Any]:
+    """The parameters of the conditions. Refuses unknown tables, and text that no error can hold."""
+    tables = known_tables(tx, asked.tables)
     for text in (*asked.codes, *asked.signatures, asked.text or ""):
         if "\0" in text:
             raise InputRefused("text_has_nul", f"{text[:50]!r} holds a NUL character.", "Remove it.")
     return {
-        "tables": list(asked.tables) or there,
+        "tables": tables,
         "statuses": list(asked.statuses) or None,
         "codes": list(asked.codes) or None,
         "signatures": list(asked.signatures) or None,
@@ -208,6 +237,7 @@ def given(tx: Transaction, asked: Filter) -> dict[str, Any]:
         "older": asked.older_than,
         "newer": asked.newer_than,
         "parked": asked.parked_longer_than,
+        "breached": asked.breached or None,
     }
 
 

@@ -5,9 +5,11 @@ from datetime import timedelta
 from recoup.domain import Command, Demo, Domain, routines
 from recoup.errors import checks, refusals, tables
 from recoup.errors.duties import DUTIES
+from recoup.errors.escalation_signals import ESCALATION
 from recoup.errors.finding import FINDER
 from recoup.errors.invariants import INVARIANTS
-from recoup.errors.lifecycle import ARCHIVE, ARCHIVE_MONTH, ERROR, EVENTS, REDACTION, TRACEBACK
+from recoup.errors.lifecycle import ARCHIVE, ARCHIVE_MONTH, ERROR, EVENTS, PROCESSED, REDACTION, TRACEBACK
+from recoup.errors.metrics_signals import SIGNALS
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.subject import SUBJECT
 from recoup.lifecycles.declaration import CONTENT_LOG
@@ -16,18 +18,20 @@ ERRORS = Domain(
     name="errors",
     package="recoup.errors",
     description="Records every failure of a hub once, and decides by policy what happens next.",
-    epoch=3,  # errors have a work key, which also decides what they supersede
-    release=7,
+    epoch=4,  # parking sets the tier of an error, and every decision on a parked one is a review
+    release=8,
     lifecycles=(ERROR, ARCHIVE_MONTH, REDACTION, TRACEBACK),
-    logs=(EVENTS, ARCHIVE),
+    logs=(EVENTS, ARCHIVE, PROCESSED),
     records=((CONTENT_LOG, "recoup.settle_error_redactions"),),
     routines=routines(
         "recoup.errors",
+        "tiers",
         "policy",
         "holding",
         "promotion",
         "redaction",
         "facts",
+        "escalation",
         "rules",
         "recorder",
         "queue",
@@ -37,12 +41,14 @@ ERRORS = Domain(
         "clearing",
         "tracebacks",
         "archive",
+        "metrics",
         "comments",
     ),
     policy=(ErrorPolicy,),
     duties=DUTIES,
     invariants=INVARIANTS,
     checks=(checks.error_tables, checks.handlers),
+    signals=(ESCALATION, SIGNALS),
     refusals=refusals.LAWS,
     subjects=(SUBJECT,),
     finders=(FINDER,),

@@ -52,7 +52,7 @@ def resolve(tx: Transaction, errors: Sequence[ErrorKey]) -> list[Answer]:
 def escalate(
     tx: Transaction, errors: Sequence[ErrorKey], *, reason: str, to: str | None = None, level: int | None = None
 ) -> list[Answer]:
-    """Escalate parked errors: to the next tier, and to the owner of their table unless ``to`` names another."""
+    """Escalate parked errors: to the next tier, and to its owner unless ``to`` names another."""
     return carry_out(tx, act(VERBS, Verb.ESCALATE, reason=reason, to=to, level=level), errors)
 
 
@@ -136,14 +136,10 @@ def _moved(tx: Transaction, act: Act, chosen: Mapping[ErrorKey, Snapshot], polic
 def _given(act: Act, chosen: Mapping[ErrorKey, Snapshot], policy: ErrorPolicy) -> dict[str, Any]:
     given = {**_arrays(chosen), "reason": act.reason, "to": act.given.get("to")}
     if act.verb == Verb.ESCALATE:
-        given["levels"] = [level_after(act, error.escalation_level) for error in chosen.values()]
-        given["owners"] = [act.given.get("to") or _owner(policy, key.error_table) for key in chosen]
+        levels = [level_after(act, error.escalation_level) for error in chosen.values()]
+        owners = (policy.owner(key.error_table, level) for key, level in zip(chosen, levels, strict=True))
+        given |= {"levels": levels, "owners": [act.given.get("to") or owner for owner in owners]}
     return given
-
-
-def _owner(policy: ErrorPolicy, error_table: str) -> str:
-    table = policy.tables.get(error_table)
-    return "operator" if table is None else table.owner
 
 
 def _arrays(keys: Mapping[ErrorKey, object] | set[ErrorKey]) -> dict[str, Any]:

@@ -40,6 +40,7 @@ TableName = Annotated[
     ),
 ]
 Retries = Annotated[int, Field(ge=0, le=100)]
+Owner = Annotated[str, Field(min_length=1, max_length=100, description="a team or a person")]
 CodeOrBeginning = Annotated[
     str,
     Field(
@@ -60,6 +61,7 @@ DEAD: dict[str, str] = {
     "cl.cl_errors_archive": "Archive table, no active policy",
     "company.pipeline_errors": "Create table or remove from ERD",
 }
+MAX_TIER = 3  # of escalation
 DOCUMENTS, NONE = "documents", "none"  # profiles
 GLOBAL_SCHEMA = "public"  # an error in one of its tables needs no entity
 RESERVED = ("pg_", "information_schema.", "recoup.", "recovery.", "partitions.")
@@ -120,6 +122,37 @@ class CategoryRule(Section):
         return self
 
 
+class EscalationTier(Section):
+    """When a parked error reaches a tier, and within which time it has to be reviewed there."""
+
+    after_hours: Annotated[int, Field(ge=0, le=8_760)]
+    sla_hours: Annotated[int, Field(ge=1, le=8_760)]
+
+
+class Escalation(Section):
+    """The tiers of parked errors."""
+
+    platform: Owner
+    tier_1: EscalationTier
+    tier_2: EscalationTier
+    tier_3: EscalationTier
+
+    @model_validator(mode="after")
+    def _tiers_follow_each_other(self) -> Escalation:
+        hours = [tier.after_hours for tier in self.tiers]
+        if hours[0] != 0:
+            raise wrong_value("tier_1.after_hours", hours[0], "0: an error that is parked is in the first tier")
+        for number, (before, after) in enumerate(pairwise(hours), 2):
+            if after <= before:
+                raise wrong_value(f"tier_{number}.after_hours", after, f"more than those of the tier before, {before}")
+        return self
+
+    @property
+    def tiers(self) -> tuple[EscalationTier, ...]:
+        """The tiers, from the first on."""
+        return self.tier_1, self.tier_2, self.tier_3
+
+
 class ErrorTable(Section):
     """One error table and its rules."""
 
@@ -127,7 +160,9 @@ class ErrorTable(Section):
     default: WantWord
     allowed: Annotated[list[WantWord], Field(min_length=1, max_length=4)]
     blocks: bool
-    owner: Annotated[str, Field(min_length=1, max_length=100, description="the owner of its errors")]
+    owner: Owner
+    lead: Owner | None = None
+    platform: Owner | None = None
     archive_years: Annotated[int, Field(ge=1, le=100)]
     hold_blocking_past_ttl: bool = False
     hub_ttl: FiniteTierWord | None = None
@@ -156,7 +191,10 @@ class ErrorPolicy(Part):
 
     section: ClassVar[str] = "errors"
     package: ClassVar[str] = "recoup.errors"
-    decides: ClassVar[tuple[str, ...]] = ("retry_lease_s", "keep_parked_days")
+    decides: ClassVar[tuple[str, ...]] = (
+        "retry_lease_s", "keep_parked_days",
+        *(f"escalation.tier_{tier}.{key}" for tier in (1, 2, 3) for key in ("after_hours", "sla_hours")),
+    )  # fmt: skip
     kept: ClassVar[tuple[str, ...]] = ("profile",)
 
     profile: Literal["documents", "none"]
@@ -165,12 +203,14 @@ class ErrorPolicy(Part):
     retry_lease_s: Annotated[int, Field(ge=1, le=86_400)]
     retries_at_once: Annotated[int, Field(ge=1, le=1_000)]
     keep_parked_days: Annotated[int, Field(ge=1, le=3_650)]
+    untaken_after_s: Annotated[int, Field(ge=1, le=604_800)]
     tier_days: dict[Literal["SHORT", "MEDIUM", "LONG"], Annotated[int, Field(ge=1, le=3_650)]]
     severity: dict[SeverityWord, SeverityRule]
     retry: dict[CategoryWord, RetryRule]
     park_codes: dict[Code, ParkWord]
     redact_keys: list[Annotated[str, Field(min_length=1, max_length=100, description="a part of a key's name")]]
     category_rules: Annotated[list[CategoryRule], Field(max_length=200)]
+    escalation: Escalation
     tables: dict[TableName, ErrorTable]
 
     @classmethod
@@ -206,6 +246,13 @@ class ErrorPolicy(Part):
         """How long a tier keeps an error; None: forever."""
         days = next((days for name, days in self.tier_days.items() if name == tier), None)
         return None if days is None else timedelta(days=days)
+
+    def owner(self, name: str, tier: int) -> str:
+        """Who owns a tier of a table: the hub team, its lead, or the platform team."""
+        table = self.tables.get(name)
+        if table is None or tier >= MAX_TIER:
+            return (table and table.platform) or self.escalation.platform
+        return (table.lead or table.owner) if tier > 1 else table.owner
 
     def table(self, name: str) -> ErrorTable:
         """A table's rules, or a refusal."""

@@ -16,6 +16,7 @@ LAWS = {
     "RC064": ("retry_traceback", "a traceback belongs to a retry that failed, and is kept as long as its error"),
     "RC053": ("table_not_made", "an error table of the policy is made by a migration"),
     "RC065": ("failed_at_ahead", "an error first failed in the past"),
+    "RC059": ("processed_count", "what was processed was processed by then, for an error table of the policy"),
     "RC061": ("entity_null", "the gate answers for entities, and not for what is missing"),
     "RC062": (
         "entity_held",

@@ -73,6 +73,7 @@ HAPPENED = {
     "ESCALATED": ("escalated", "to {to}, tier {level}"),
     "ASSIGNED": ("assigned", "to {to}"),
     "REVIEWED": ("reviewed", ""),
+    "SLA_BREACHED": ("review", "overdue in tier {level}, due by {to}"),
     "SUPERSEDED": ("superseded", "by error {superseded_by}"),
     "EXPIRED": ("expired", ""),
     "RETIRED": ("closed", "archived without resolving it"),
@@ -119,6 +120,27 @@ def status(row: Mapping[str, Any], now: datetime) -> str:
             return "counted only; no action is taken"
         case _:
             return "kept until it is archived; no action is taken"
+
+
+def review(row: Mapping[str, Any], now: datetime) -> str | None:
+    """The clock of a parked error's review, in words; None: it has none."""
+    due = row["sla_due_at"]
+    if row["archived_at"] is not None or row["status"] not in ("PARKED", "ESCALATED") or due is None:
+        return None
+    if row["sla_met_at"] is not None:
+        return "met"
+    return f"due in {duration(due - now)}" if now <= due else f"breached by {duration(now - due)}"
+
+
+def tier(row: Mapping[str, Any], now: datetime) -> str | None:
+    """The tier of a parked error, since when it has it, and until when it has to be reviewed there."""
+    level, clock = row["escalation_level"], review(row, now)
+    if row["archived_at"] is not None or row["status"] not in ("PARKED", "ESCALATED") or level == 0:
+        return None
+    since = f"{level}: {row['escalated_to']}, since {timestamp(row['escalated_at'], seconds=False)}"
+    return (
+        since if clock is None else f"{since}; review {clock} (SLA {duration(row['sla_due_at'] - row['escalated_at'])})"
+    )
 
 
 def expiry(row: Mapping[str, Any]) -> str:

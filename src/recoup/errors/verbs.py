@@ -6,12 +6,12 @@ The text of a refusal does not name the error, so that the refusals of many can 
 from enum import StrEnum
 from typing import NamedTuple
 
-from recoup.errors.policy import ErrorTable
+from recoup.errors.policy import MAX_TIER, ErrorTable
 from recoup.errors.vocabulary import ErrorStatus, Tier, Want
 from recoup.operations.verbs import Act, Argument, Why, reason
 from recoup.operations.verbs import Verb as Declared
 
-MAX_LEVEL = 3  # tiers of escalation
+MAX_LEVEL = MAX_TIER
 MAX_TO_BYTES = 500
 
 
@@ -56,7 +56,7 @@ VERBS: tuple[Declared, ...] = (
         'For example: recoup errors escalate 123 --to platform --reason "no answer from the hub for two days"',
         arguments=(
             reason(),
-            _to("The new owner. Default: the owner of the error's table, from the policy."),
+            _to("The new owner. Default: the owner of the tier, from the policy."),
             Argument(
                 name="level",
                 help="The tier, 1 to 3. Default: the next one.",

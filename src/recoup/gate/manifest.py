@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from recoup.domain import Command, Demo, Domain, routines
-from recoup.gate import batches, checks, refusals
+from recoup.gate import batches, checks, gauges, refusals
 from recoup.gate.duties import DUTIES
 from recoup.gate.invariants import HELD, INVARIANTS
 from recoup.gate.lifecycle import AIR, ATTEMPT, BATCH, EVIDENCE, INTAKE, RECOVERY
@@ -35,6 +35,7 @@ GATE = Domain(
             resume=batches.resume_by_register,
         ),
     ),
+    signals=(gauges.OVERDUE,),
     refusals=refusals.LAWS,
     finders=(FINDER,),
     commands=(

@@ -61,5 +61,5 @@ OPERATION_ITEM = Lifecycle(
     ),
     frozen=("operation_id", "place", "unit"),
     once=("refusal", "ended_at"),
-    rules=(On("update", "recoup.rule_operation_results"),),
+    rules=(On("insert", "recoup.rule_operation_items"), On("update", "recoup.rule_operation_results")),
 )

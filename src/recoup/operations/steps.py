@@ -34,6 +34,7 @@ from recoup.operations.policy import OperationPolicy
 from recoup.operations.verbs import Act, Outcomes, Step, Subject
 from recoup.pauses import OPERATION, register
 from recoup.policy import versions
+from recoup.redaction import in_words
 from recoup.refusals import InputRefused, LawRefused, Refusal
 from recoup.worker.duty import Context, Duty, seconds
 from recoup.worker.standalone import Standalone
@@ -244,7 +245,7 @@ def resume(tx: Transaction, name: str, reason: str) -> bool:
     if status not in (PAUSED, STOPPED):
         return False
     (ended, _) = tx.execute(Q["ended"], {"operation": operation_id}).fetchone() or (end, 0)
-    _next(tx, operation_id, start=ended, size=end - start, why=f"Resumed by {_who(tx)}: {reason}")
+    _next(tx, operation_id, start=ended, size=end - start, why=f"Resumed by {_who(tx)}: {in_words(reason)}")
     return True
 
 
@@ -260,7 +261,7 @@ def cancel(tx: Transaction, operation_id: UUID, *, reason: str) -> int:
     if found[1][0] in (CANCELLED, DONE):
         raise LawRefused("operation_over", f"Operation {operation_id} is {found[1][0]}.", "Nothing to do.")
     (_, rest) = tx.execute(Q["ended"], {"operation": operation_id}).fetchone() or (0, 0)
-    _end(tx, operation_id, CANCELLED, f"Cancelled by {_who(tx)}: {reason} {rest:,} are left as they are.")
+    _end(tx, operation_id, CANCELLED, f"Cancelled by {_who(tx)}: {in_words(reason)} {rest:,} are left as they are.")
     return int(rest)
 
 

@@ -13,6 +13,7 @@ from psycopg.rows import class_row
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.pauses.scopes import EVERYTHING, GLOBAL, Pausable
+from recoup.redaction import in_words
 from recoup.refusals import InputRefused
 
 Q = load("recoup.pauses", "pauses.sql")
@@ -79,7 +80,7 @@ def _changed(tx: Transaction, verb: str, scope: str, scope_id: str | None, reaso
         raise InputRefused(
             "reason_missing", f"To {verb} something needs a reason.", "Give one with --reason.", scope=scope
         )
-    named = _named(scope, scope_id)
+    named, reason = _named(scope, scope_id), in_words(reason)
     for kind in kinds:
         own = kind.pause if verb == "pause" else kind.resume
         if kind.scope == scope and own is not None:

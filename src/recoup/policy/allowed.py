@@ -28,7 +28,7 @@ def _in_words(details: Any, parts: Parts, known: Sequence[str]) -> dict[str, Any
                 else f"there is no such key; keys are {', '.join(known)}"
             )
         case "wrong_value":
-            key, allowed, value = f"{key}.{context['key']}".rstrip("."), context["allowed"], context["value"]
+            key, allowed, value = f"{key}.{context['key']}".strip("."), context["allowed"], context["value"]
         case "missing":
             value, allowed = "nothing", _bounds(details["loc"], parts)
         case _:

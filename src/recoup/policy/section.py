@@ -1,12 +1,13 @@
 """What a section of the policy is. Each domain declares its own; ``policy.toml`` next to it has the shipped values."""
 
+import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict, ValidationInfo, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
 from recoup.database.connection import Transaction
@@ -15,6 +16,13 @@ from recoup.database.connection import Transaction
 def wrong_value(key: str, value: object, allowed: str) -> PydanticCustomError:
     """A value that does not fit another one, in the words of a refusal. The key is within its section."""
     return PydanticCustomError("wrong_value", "{allowed}", {"key": key, "value": repr(value), "allowed": allowed})
+
+
+def one_of(given: str, known: Iterable[str]) -> str:
+    """What is allowed where one of these names is: the nearest first, if one is near."""
+    names = list(known)
+    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+    return (f"did you mean {near[0]}? " if near else "") + f"one of {', '.join(names) or 'none: there are none'}"
 
 
 class Section(BaseModel):
@@ -46,6 +54,9 @@ class Part(Section):
         """The values that apply where a document gives none; by default the shipped ones."""
         return shipped_values(cls)
 
+    def check_with(self, whole: Section) -> None:
+        """Refuse what does not fit other sections of a whole document; by default nothing."""
+
     def check_in(self, tx: Transaction) -> None:
         """Refuse what these values may not become in this database; by default nothing."""
 
@@ -74,8 +85,19 @@ def section_values(part: type[Part], file: str) -> dict[str, Any]:
     return values
 
 
+class _Whole(Section):
+    """A whole document."""
+
+    @model_validator(mode="after")
+    def _sections_fit(self, info: ValidationInfo) -> Self:
+        if info.context is not None and info.context.get("is_new"):
+            for name in type(self).model_fields:
+                getattr(self, name).check_with(self)
+        return self
+
+
 @cache
 def model(parts: Parts) -> type[Section]:
     """The whole document as one model."""
     fields: dict[str, Any] = {part.section: (part, ...) for part in parts}
-    return create_model("Policy", __base__=Section, **fields)
+    return create_model("Policy", __base__=_Whole, **fields)

@@ -14,6 +14,8 @@ from psycopg.rows import class_row
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
+from recoup.policy import versions
+from recoup.recovery.policy import RecoveryPolicy
 from recoup.refusals import InputRefused
 
 Q = load("recoup.recovery", "calibration.sql")
@@ -110,6 +112,8 @@ def calibration(
             raise InputRefused("text_has_nul", f"{what[:50]!r} holds a NUL character.", "Remove it.")
     with tx.cursor(row_factory=class_row(Group)) as cursor:
         groups = cursor.execute(Q["groups"], given, prepare=False).fetchall()
+    if action is not None and not groups:  # an action that was removed still has its outcomes
+        versions.active(tx).policy[RecoveryPolicy].action(action)
     # What only manages the impact succeeds when it is done: that is not compared with what makes a failure go away.
     compared = groups if action is not None else [one for one in groups if one.is_corrective]
     return Calibration(

@@ -50,7 +50,7 @@ def rate(tx: Transaction, candidates: Iterable[UUID], policy: RecoveryPolicy) ->
 
 def _given(found: Mapping[UUID, Estimate]) -> dict[str, Any]:
     # Candidates of one cell share their estimate: it is written out once.
-    bases = {id(one): json.dumps(one.basis) for one in found.values()}
+    bases = {key: json.dumps(one.basis) for key, one in {id(one): one for one in found.values()}.items()}
     return {
         "ids": literal("uuid", found),
         "confidences": literal("float8", [one.confidence for one in found.values()]),

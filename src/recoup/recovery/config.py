@@ -12,10 +12,10 @@ from psycopg.rows import class_row
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.recovery.effects import KEY
+from recoup.recovery.texts import MAX_USABLE, usable_json
 from recoup.refusals import InputRefused
 
 Q = load("recoup.recovery", "config.sql")
-MAX_CHARACTERS = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +60,12 @@ def put(tx: Transaction, key: str, value: Any) -> int:
         raise InputRefused(
             "key_unusable", f"{key[:100]!r} is not a usable key.", "Write it like this: vendor.batch_size"
         )
-    try:
-        text = json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        raise InputRefused("value_unusable", "The value is not JSON.", "Give what JSON has.") from None
-    if len(text) > MAX_CHARACTERS or "\\u0000" in text:
+    text = usable_json(value)
+    if text is None:
         raise InputRefused(
-            "value_unusable", "The value is too long, or holds a NUL.", f"Give at most {MAX_CHARACTERS:,} characters."
+            "value_unusable",
+            "The value is not JSON, is too long, or holds a NUL.",
+            f"Give what JSON has, and at most {MAX_USABLE:,} characters.",
         )
     (made,) = tx.execute(Q["put"], {"key": key, "value": text}).fetchone() or (0,)
     return int(made)

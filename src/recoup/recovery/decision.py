@@ -8,90 +8,18 @@ waits for ever.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
-from recoup.recovery.effects import lacks
-from recoup.recovery.policy import Action, RecoveryPolicy, Rule
+from recoup.recovery.condition import Candidate, Facts, Scope
+from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.recommending import recommend
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, MatchStatus, Skip, SubjectKind
 
-Standing: TypeAlias = Literal["failed", "busy", "good", "gone"]
 BUSY_AGAIN = timedelta(hours=1)  # how often a match past its time is evaluated while something of it still runs
 NOTHING_APPLICABLE = "NOTHING_APPLICABLE"  # why a match ends: nothing is left to try
+NEXT_SCOPE = timedelta(days=1)  # after this time a policy that opens scopes opens another one of an incident
 LEASE_OVER = timedelta(seconds=1)  # how long after a lease's last moment its end is looked for
-OPEN = (CandidateStatus.PENDING, CandidateStatus.APPROVED, CandidateStatus.EXECUTING)
-# Skipped for a reason that leaves the action to be tried again.
-UNTRIED = (Skip.SCOPE_ENDED, Skip.EXECUTE_OVERDUE, Skip.SUBJECT_CHANGED, Skip.ACTION_RETIRED, Skip.OVERTAKEN)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """A scope of the match's incident."""
-
-    scope_id: UUID
-    is_active: bool  # active, and not expired
-    allowed_actions: tuple[str, ...] = ()
-    expires_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A candidate of the match, open or ended."""
-
-    candidate_id: UUID
-    status: CandidateStatus
-    action_name: str | None
-    action_type: ActionType | None
-    proposed_by: str | None = None
-    confidence: float = 0.0
-    confidence_of: str | None = None
-    evidence: int = 0
-    decide_by: datetime
-    execute_by: datetime | None = None
-    lease_until: datetime | None = None
-    effect_made: bool = False
-    reported: str | None = None
-    awaits: bool = False
-    unit: Standing | None = None  # the condition of what it awaits
-    outcome_by: datetime | None = None
-    is_paused: bool = False  # whether work on what it awaits is paused
-    skip_reason: str | None = None
-    error: str | None = None
-    overridden_by: str | None = None
-    scope: Scope | None = None
-    parameters: Mapping[str, Any] | None = None
-    idempotency_key: str | None = None
-
-    @property
-    def is_open(self) -> bool:
-        return self.status in OPEN
-
-    @property
-    def is_overdue(self) -> bool:
-        """Whether its outcome did not come in time; what it started may still be under way."""
-        return self.status is CandidateStatus.FAILED and self.error == Failure.OUTCOME_OVERDUE
-
-    @property
-    def is_unknown(self) -> bool:
-        """Whether nobody knows if its effect was made."""
-        return self.status is CandidateStatus.FAILED and self.error in (Failure.CRASHED, Failure.OUTCOME_OVERDUE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What the rows say of a match."""
-
-    status: MatchStatus
-    kind: SubjectKind
-    standing: Standing
-    person: str | None = None  # who acted on the subject since its last candidate
-    reported_recovered_by: str | None = None
-    match_until: datetime
-    candidates: Sequence[Candidate] = ()  # oldest first
-    scopes: Sequence[Scope] = ()  # active ones of its incident
-    fired: tuple[str, ...] | None = None  # rules whose condition is true; None: they were not evaluated
-    not_applicable: tuple[str, ...] = ()  # types of action that do not apply to this very subject
-    leases_expire: bool = True  # not after a simulated clock moved, until every worker has sent a heartbeat
 
 
 # Steps ----------------------------------------------------------------------------------------------------------------
@@ -117,8 +45,7 @@ class Attach:
     scope: Scope
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Propose:
+class Propose(NamedTuple):  # like the decision, made for every match
     """A new candidate, with this action; and with a scope, if there is one that allows it."""
 
     action_name: str
@@ -154,8 +81,7 @@ class Ask:
 Step: TypeAlias = Attach | Propose | EndMatch | Wait | Ask
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(NamedTuple):
     """What an evaluation comes to: at most one end of a candidate, then one step of the match."""
 
     ends: EndCandidate | None
@@ -167,7 +93,7 @@ def decide(facts: Facts, policy: RecoveryPolicy, now: datetime) -> Decision:
     decision = _decided(facts, policy, now)
     if facts.status is MatchStatus.STUCK and isinstance(decision.step, Propose | Attach):
         # It may end; to begin something new, an operator resumes it.
-        return replace(decision, step=Wait(until=max(facts.match_until, now + BUSY_AGAIN)))
+        return decision._replace(step=Wait(until=max(facts.match_until, now + BUSY_AGAIN)))
     return decision
 
 
@@ -177,7 +103,7 @@ def _decided(facts: Facts, policy: RecoveryPolicy, now: datetime) -> Decision:
         return Decision(ends=None, step=_without_candidate(facts, policy, now))
     ends = _candidate_end(latest, facts, policy, now)
     if ends is None:
-        return Decision(ends=None, step=_with_candidate(latest, facts, now))
+        return Decision(ends=None, step=_with_candidate(latest, facts, policy, now))
     after = replace(facts, candidates=(*facts.candidates[:-1], _ended(latest, ends)))
     return Decision(ends=ends, step=_without_candidate(after, policy, now))
 
@@ -263,7 +189,7 @@ def _skip(one: Candidate, facts: Facts, policy: RecoveryPolicy, now: datetime) -
     return None
 
 
-def _with_candidate(one: Candidate, facts: Facts, now: datetime) -> Step:
+def _with_candidate(one: Candidate, facts: Facts, policy: RecoveryPolicy, now: datetime) -> Step:
     """The match waits for its candidate, at the latest until that has to end."""
     if one.status is CandidateStatus.PENDING and one.scope is None and one.action_name is not None:
         scope = _scope_for(one.action_name, facts.scopes)
@@ -278,7 +204,17 @@ def _with_candidate(one: Candidate, facts: Facts, now: datetime) -> Step:
     deadlines = [one.decide_by] if one.status is CandidateStatus.PENDING else []
     if one.execute_by is not None:
         deadlines.append(one.execute_by)
+    if lacks_scope(one, policy):
+        deadlines.append(now + NEXT_SCOPE)
     return Wait(until=min(deadlines))
+
+
+def lacks_scope(one: Candidate, policy: RecoveryPolicy) -> bool:
+    """Whether a candidate waits for a scope that the policy opens by itself."""
+    return (
+        policy.scope.opens_by_itself and one.status is CandidateStatus.PENDING and one.scope is None
+        and one.action_name is not None and one.proposed_by is None
+    )  # fmt: skip
 
 
 # Without one ----------------------------------------------------------------------------------------------------------
@@ -338,7 +274,8 @@ def _next_candidate(latest: Candidate | None, facts: Facts, policy: RecoveryPoli
     if waited and scope is None and not policy.scope.opens_by_itself:
         # Proposed again when a scope that allows it opens: otherwise it would be skipped and proposed for ever.
         return Wait(until=facts.match_until)
-    repeated = repeats(facts.candidates, name, {**policy.actions[name].parameters, **(found.parameters or {})})
+    given = {**policy.actions[name].parameters, **(found.parameters or {})}
+    repeated = repeats((*facts.earlier, *facts.candidates), name, given)
     return Propose(
         action_name=name, scope=scope, follows=latest.candidate_id if latest is not None else None,
         fired=found.fired, idempotency_key=repeated, weight=found.weight, parameters=found.parameters,
@@ -363,92 +300,6 @@ def _counts(one: Candidate) -> bool:
     if one.status is CandidateStatus.FAILED:
         return one.error not in (Failure.SUBJECT_CHANGED, Failure.SCOPE_REVOKED)
     return one.status in (CandidateStatus.REJECTED, CandidateStatus.ROLLED_BACK)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recommendation:
-    """An action that rules or the plan recommend."""
-
-    action_name: str
-    fired: tuple[str, ...]  # what decided first: a rule, or the plan; then all other rules that are true
-    weight: float = 1.0
-    parameters: Mapping[str, Any] | None = None
-
-
-def recommend(facts: Facts, policy: RecoveryPolicy) -> Recommendation | None:
-    """What the rules recommend that are true; without one whose action is left to be tried, what the plan does."""
-    fired = by_weight(facts.fired or (), policy)
-    for name in fired:
-        rule = policy.rules[name]
-        if _is_left(rule, facts, policy):
-            others = tuple(one for one in fired if one != name)
-            return Recommendation(
-                action_name=rule.action, fired=(name, *others), weight=rule.weight, parameters=rule.parameters or None
-            )
-    planned = next_action(facts, policy)
-    return None if planned is None else Recommendation(action_name=planned, fired=(f"plan.{facts.kind}", *fired))
-
-
-def by_weight(fired: Sequence[str], policy: RecoveryPolicy) -> tuple[str, ...]:
-    """Rules, the one that recommends most strongly first."""
-    return tuple(sorted(fired, key=lambda name: (-policy.rules[name].weight, name)))
-
-
-def _is_left(rule: Rule, facts: Facts, policy: RecoveryPolicy) -> bool:
-    """Whether the action of a rule can be executed, was not rejected or found useless, and may be tried again."""
-    of_it = [one for one in facts.candidates if one.action_name == rule.action]
-    if any(one.status is CandidateStatus.REJECTED or one.skip_reason == Skip.LOW_CONFIDENCE for one in of_it):
-        return False
-    tried = [one for one in of_it if one.skip_reason not in UNTRIED and not _untried(one)]
-    action = policy.actions[rule.action]
-    return (
-        len(tried) < rule.times
-        and action.type not in facts.not_applicable
-        and executable(action, facts.kind, rule.parameters)
-    )
-
-
-def next_action(facts: Facts, policy: RecoveryPolicy) -> str | None:
-    """The first action of the plan that applies, was not rejected, and was not tried as often as it is listed."""
-    left = list(policy.plan.get(facts.kind, ()))
-    for one in facts.candidates:
-        if one.status is CandidateStatus.REJECTED or one.skip_reason == Skip.LOW_CONFIDENCE:
-            left = [name for name in left if name != one.action_name]
-        elif one.action_name in left and one.skip_reason not in UNTRIED and not _untried(one):
-            left.remove(one.action_name)
-    for name in left:
-        action = policy.actions.get(name)
-        if action is not None and action.type not in facts.not_applicable and executable(action, facts.kind):
-            return name
-    return None
-
-
-def _untried(one: Candidate) -> bool:
-    return one.status is CandidateStatus.FAILED and one.error in (Failure.SUBJECT_CHANGED, Failure.SCOPE_REVOKED)
-
-
-# By type of action: for which kinds of subject it can be executed. The same as recovery.applicable in the database.
-APPLICABLE: Mapping[ActionType, frozenset[SubjectKind]] = {
-    ActionType.RETRY: frozenset({SubjectKind.ERROR, SubjectKind.INTAKE, SubjectKind.RUN, SubjectKind.OUTSIDE}),
-    ActionType.NOTIFY: frozenset(SubjectKind),
-    ActionType.MANUAL: frozenset(SubjectKind),
-    ActionType.SKIP: frozenset(SubjectKind),
-    ActionType.FALLBACK: frozenset({SubjectKind.ERROR, SubjectKind.RUN, SubjectKind.OUTSIDE}),
-    ActionType.CIRCUIT_BREAKER: frozenset(SubjectKind),
-    ActionType.RECONFIGURE: frozenset(SubjectKind) - {SubjectKind.PARTITION},
-    ActionType.ESCALATE: frozenset(SubjectKind),
-    ActionType.ROLLBACK: frozenset(SubjectKind) - {SubjectKind.PARTITION},
-}
-
-
-def applicable(action: Action, kind: SubjectKind) -> bool:
-    """Whether an action can be executed for subjects of this kind."""
-    return kind in APPLICABLE[action.type]
-
-
-def executable(action: Action, kind: SubjectKind, more: Mapping[str, Any] | None = None) -> bool:
-    """Whether it is, with what it is given: its parameters, and more."""
-    return applicable(action, kind) and lacks(action.type, kind, {**action.parameters, **(more or {})}) is None
 
 
 def _scope_for(action_name: str, scopes: Sequence[Scope]) -> Scope | None:

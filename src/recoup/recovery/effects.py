@@ -9,7 +9,8 @@ from recoup.recovery.vocabulary import ActionType, SubjectKind
 IN_DATABASE = (SubjectKind.ERROR, SubjectKind.INTAKE, SubjectKind.RUN)
 KEY = re.compile(r"[a-z][a-z0-9_.-]{0,99}")
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-MAX_OWNER_BYTES = 500
+MAX_NAME_BYTES = 500  # of an owner, or a breaker
+MAX_ROUTE_BYTES = 60
 MAX_DUE_HOURS = 9_999
 NOTHING = "nothing"
 
@@ -57,15 +58,26 @@ def lacks(type_: ActionType, kind: SubjectKind, parameters: Mapping[str, Any]) -
             return None if "value" in parameters else "value"
         case ActionType.FALLBACK if kind is not SubjectKind.OUTSIDE:
             return None if "alternative" in parameters else "alternative"
-        case ActionType.ESCALATE:
-            owner, hours = parameters.get("owner"), parameters.get("due_hours")
-            if not isinstance(owner, str) or not 1 <= len(owner.encode("utf-8", "replace")) <= MAX_OWNER_BYTES:
+        case ActionType.NOTIFY:
+            return None if _name(parameters.get("route"), MAX_ROUTE_BYTES) else "route"
+        case ActionType.CIRCUIT_BREAKER if "breaker" in parameters:
+            return None if _name(parameters["breaker"], MAX_NAME_BYTES) else "breaker"
+        case ActionType.ESCALATE | ActionType.MANUAL:
+            hours = parameters.get("due_hours")
+            # An error goes to the owner of its next tier, unless another one is given; and a tier has no due time.
+            is_tier = type_ is ActionType.ESCALATE and kind is SubjectKind.ERROR
+            given = "owner" in parameters or not is_tier
+            if given and not _name(parameters.get("owner"), MAX_NAME_BYTES):
                 return "owner"
             usable = type(hours) is int and 1 <= hours <= MAX_DUE_HOURS
-            return None if usable or kind is SubjectKind.ERROR else "due_hours"
+            return None if usable or is_tier else "due_hours"
         case ActionType.ROLLBACK:
             return None if _text(parameters.get("undoes"), ID) else "undoes"
     return None
+
+
+def _name(value: object, most: int) -> bool:
+    return isinstance(value, str) and 1 <= len(value.encode("utf-8", "replace")) <= most
 
 
 def _text(value: object, pattern: re.Pattern[str]) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any, NamedTuple
 
+from recoup.formatting import plural
 from recoup.recovery.policy import RecoveryPolicy
 
 UNKNOWN = 0.5  # where there are no outcomes at all
@@ -113,16 +114,18 @@ def explain(basis: Mapping[str, Any] | None, confidence: float, action: str | No
         return None
     whose = " for this signature" if "category" in basis else ""
     if basis["of"]:
-        told = f"{action} succeeded{whose} in {basis['good']:,} of the last {basis['of']:,} cases"
+        told = f"{action} succeeded{whose} in {basis['good']:,} of the last {plural(basis['of'], 'case')}"
     else:
         told = f"{action} has no outcome{whose} yet"
     if basis["awaiting"]:
-        told += f", {basis['awaiting']:,} are awaited and count as failures"
+        told += f", {basis['awaiting']:,} " + (
+            "is awaited and counts as a failure" if basis["awaiting"] == 1 else "are awaited and count as failures"
+        )
     wider = [f"{level} {good:g} of {of:g}" for level in reversed(LEVELS) if level in basis
              for good, of in [basis[level]] if of]  # fmt: skip
     if wider:
         told += f"; with what is known of its {', '.join(wider)} (weighted by age)"
     told += f": {confidence:.2f}."
-    if basis["mean"] > confidence:
+    if basis["mean"] > round(confidence, 4):  # as it is recorded
         told += f" The estimate is {basis['mean']:.2f}, on too few outcomes to be sure of it."
     return told

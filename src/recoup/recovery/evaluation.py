@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -19,8 +20,10 @@ from recoup.database.arrays import Routine, literal
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority
+from recoup.recovery.condition import Scope
 from recoup.recovery.confidence import rate
 from recoup.recovery.decision import (
+    NEXT_SCOPE,
     NOTHING_APPLICABLE,
     Ask,
     Attach,
@@ -28,18 +31,17 @@ from recoup.recovery.decision import (
     EndCandidate,
     EndMatch,
     Propose,
-    Scope,
     Wait,
-    by_weight,
     decide,
-    executable,
+    lacks_scope,
 )
 from recoup.recovery.facts import Claimed, Seen, look
 from recoup.recovery.lifecycle import MATCH
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.recommending import by_weight, executable
 from recoup.recovery.rules import active_policy, judge, require_engine
 from recoup.recovery.selection import Selection, create, select_actions
-from recoup.recovery.vocabulary import CandidateStatus, MatchStatus
+from recoup.recovery.vocabulary import CandidateStatus, MatchStatus, SubjectKind
 from recoup.redaction import in_words
 from recoup.refusals import Refusal
 from recoup.work.queues import WorkQueue
@@ -92,9 +94,9 @@ def _evaluated(context: Context, claimed: Sequence[Claimed]) -> int:
 
 
 def _failed(context: Context, one: Claimed, error: BaseException) -> None:
-    said = error.happened if isinstance(error, Refusal) else f"{type(error).__name__}: {error}"
+    said = in_words(error.happened if isinstance(error, Refusal) else f"{type(error).__name__}: {error}")
     with context.transaction() as tx:
-        became = fail(tx, one, in_words(said))
+        became = fail(tx, one, said)
         context.tally(tx, 1)
     log = observe.logger(worker=context.name)
     say = log.error if became == MatchStatus.STUCK else log.warning
@@ -124,11 +126,11 @@ def evaluate(tx: Transaction, claimed: Sequence[Claimed], policy: RecoveryPolicy
     assert isinstance(now, datetime)
     seen = look(tx, claimed, leases_expire=leases_expire)
     decided = _with_rules(tx, [(one, decide(one.facts, policy, now)) for one in seen], policy, now)
-    decided = _with_scopes(tx, decided, policy)
+    opened = _open_scopes(tx, decided, policy)
     ended = _end_candidates(tx, decided)
     # A candidate that was decided or started meanwhile is not what was seen: its match is evaluated again at once.
     current = [(one, decision) for one, decision in decided if _is_current(decision, ended)]
-    waits = _attach(tx, current, policy, now) | _propose(tx, current, policy, now)
+    waits = _attach(tx, current, policy, now) | _propose(tx, current, opened, policy, now)
     _record_ends(tx, current, policy)
     _finish(tx, decided, {one.claimed.failure_match_id for one, _ in current}, waits, now)
     return [decision for _, decision in decided]
@@ -162,15 +164,11 @@ def _with_rules(
     return heard
 
 
-def _with_scopes(tx: Transaction, decided: Decided, policy: RecoveryPolicy) -> list[tuple[Seen, Decision]]:
-    """Open scopes by themselves, where the policy says so, for what is proposed without one."""
-    lacking = {
-        one.incident_id: one.facts.kind
-        for one, decision in decided
-        if isinstance(decision.step, Propose) and decision.step.scope is None
-    }
-    if not policy.scope.opens_by_itself or not lacking:
-        return list(decided)
+def _open_scopes(tx: Transaction, decided: Decided, policy: RecoveryPolicy) -> dict[UUID, Scope]:
+    """Open scopes by themselves, where the policy says so, for what has or is proposed without one. By incident."""
+    if not policy.scope.opens_by_itself:
+        return {}
+    lacking = {one.incident_id: one.facts.kind for one, decision in decided if _lacks_scope(one, decision, policy)}
     opened: dict[UUID, Scope] = {}
     for kind in set(lacking.values()):
         rules = (
@@ -189,14 +187,15 @@ def _with_scopes(tx: Transaction, decided: Decided, policy: RecoveryPolicy) -> l
                 opened[incident] = Scope(
                     scope_id=scope_id, is_active=is_active, allowed_actions=tuple(actions), expires_at=expires_at
                 )
-    return [(one, _within(decision, opened.get(one.incident_id))) for one, decision in decided]
+    return opened
 
 
-def _within(decision: Decision, scope: Scope | None) -> Decision:
-    step = decision.step
-    if scope is not None and isinstance(step, Propose) and step.scope is None:
-        return replace(decision, step=replace(step, scope=scope))
-    return decision
+def _lacks_scope(one: Seen, decision: Decision, policy: RecoveryPolicy) -> bool:
+    if isinstance(decision.step, Propose):
+        return decision.step.scope is None
+    waits = isinstance(decision.step, Wait) and decision.ends is None and one.facts.status is not MatchStatus.STUCK
+    # One that is opened now wakes it: then it is attached.
+    return waits and len(one.facts.candidates) > 0 and lacks_scope(one.facts.candidates[-1], policy)
 
 
 def _end_candidates(tx: Transaction, decided: Decided) -> set[UUID]:
@@ -247,25 +246,29 @@ def _attach(tx: Transaction, decided: Decided, policy: RecoveryPolicy, now: date
     }  # fmt: skip
 
 
-def _propose(tx: Transaction, decided: Decided, policy: RecoveryPolicy, now: datetime) -> dict[UUID, datetime]:
+def _propose(
+    tx: Transaction, decided: Decided, opened: Mapping[UUID, Scope], policy: RecoveryPolicy, now: datetime
+) -> dict[UUID, datetime]:
     """New candidates: the evaluation, the birth, the action, its confidence, each by its authority."""
-    steps = [(one, d.step) for one, d in decided if isinstance(d.step, Propose)]
+    steps = [
+        (one, d.step, d.step.scope or opened.get(one.incident_id)) for one, d in decided if isinstance(d.step, Propose)
+    ]
     if not steps:
         return {}
-    ids = [one.claimed.failure_match_id for one, _ in steps]
-    names = [step.action_name for _, step in steps]
-    _record(tx, [(one, step.fired, step.action_name, step.weight) for one, step in steps])
+    ids = [one.claimed.failure_match_id for one, *_ in steps]
+    names = [step.action_name for _, step, _ in steps]
+    _record(tx, [(one, step.fired, step.action_name, step.weight) for one, step, _ in steps])
     made = create(
-        tx, policy, ids=ids, actions=names, follows=[step.follows for _, step in steps], proposers=[None] * len(ids)
+        tx, policy, ids=ids, actions=names, follows=[step.follows for _, step, _ in steps], proposers=[None] * len(ids)
     )
     select_actions(
         tx, policy,
         {
             made[one.claimed.failure_match_id]: Selection(
-                step.action_name, step.scope, parameters=step.parameters, key=step.idempotency_key,
+                step.action_name, scope, parameters=step.parameters, key=step.idempotency_key,
                 held=step.held_for_review,
             )
-            for one, step in steps
+            for one, step, scope in steps
         },
     )  # fmt: skip
     with acting_as(tx, Authority.MATCHER):
@@ -274,10 +277,11 @@ def _propose(tx: Transaction, decided: Decided, policy: RecoveryPolicy, now: dat
     (decide_by,) = tx.execute(
         "select recoup.now() + make_interval(hours => %s)", (policy.decide_within_hours,)
     ).fetchone() or (now,)
+    without = min(decide_by, now + NEXT_SCOPE) if policy.scope.opens_by_itself else decide_by
     return {
         one.claimed.failure_match_id: now if rated[made[one.claimed.failure_match_id]].is_low
-        else min(decide_by, step.scope.expires_at) if step.scope else decide_by
-        for one, step in steps
+        else min(decide_by, scope.expires_at) if scope else without
+        for one, _, scope in steps
     }  # fmt: skip
 
 
@@ -316,12 +320,13 @@ def _record(tx: Transaction, evaluated: Sequence[tuple[Seen, Sequence[str], str 
 def _recorded(one: Seen) -> str:
     """What an evaluation is recorded with: what is not in the row of the failure."""
     facts = one.facts
-    return json.dumps(
-        {
-            "kind": facts.kind, "subject": facts.standing, "candidates": len(facts.candidates),
-            "scopes": len(facts.scopes), **(one.judged.facts if one.judged else {}),
-        }
-    )  # fmt: skip
+    plain = _plain_facts(facts.kind, facts.standing, len(facts.candidates), len(facts.scopes))
+    return plain if one.judged is None else json.dumps(json.loads(plain) | one.judged.facts)
+
+
+@lru_cache(maxsize=1_000)  # the failures of an incident have it in common
+def _plain_facts(kind: SubjectKind, standing: str, candidates: int, scopes: int) -> str:
+    return json.dumps({"kind": kind, "subject": standing, "candidates": candidates, "scopes": scopes})
 
 
 def _finish(
@@ -332,7 +337,7 @@ def _finish(
     reasons: list[str | None] = []
     next_at: list[datetime] = []
     # The order in which matches are locked by those who wake them.
-    decided = sorted(decided, key=lambda pair: pair[0].claimed.failure_match_id)
+    decided = sorted(decided, key=lambda pair: pair[0].claimed.failure_match_id.int)
     for one, decision in decided:
         match = one.claimed.failure_match_id
         target, reason, due = MatchStatus.EVALUATED.value, None, waits.get(match, now)

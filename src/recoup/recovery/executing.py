@@ -216,7 +216,7 @@ def turn(
 
 
 def _reports(ended: Sequence[tuple[Held, Outcome]]) -> dict[str, Any]:
-    ended = sorted(ended, key=lambda pair: pair[0].candidate_id)  # the order in which everybody locks candidates
+    ended = sorted(ended, key=lambda pair: pair[0].candidate_id.int)  # the order in which everybody locks candidates
     results = [None if o.result is None else json_text(o.result) for _, o in ended]
     errors = [
         None if o.status is CandidateStatus.SUCCEEDED else in_words(o.error or "failed")[:MAX_ERROR] for _, o in ended

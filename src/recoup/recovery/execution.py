@@ -18,6 +18,7 @@ from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import Authority
 from recoup.recovery.executing import (
     MAX_ERROR,
+    MAX_LEASE,
     Claimed,
     Executors,
     Failed,
@@ -40,6 +41,7 @@ from recoup.worker.duty import Context
 
 GRACE_S = 5.0
 ONE_BY_ONE = (ActionType.RECONFIGURE, ActionType.ROLLBACK)
+LATE = "late"  # an outcome that came after its lease had expired
 LEASE_SPARE_S = 30  # to write an outcome after the timeout of its action
 _OVERRUN: dict[str, "Overrun[Claimed, Outcome]"] = {}
 
@@ -63,8 +65,13 @@ class _Turns:
         self.policy: RecoveryPolicy = context.policy[RecoveryPolicy]
         self.made = 0  # effects of ours
         self._subjects: dict[UUID, Subject] = {}
-        timeouts = [self.policy.actions[name].timeout_s for name in executors if name in self.policy.actions]
-        self.lease_s = max([self.policy.candidate_lease_s, *(t + LEASE_SPARE_S for t in timeouts)])
+        undo = any(one.undo is not None for one in executors.values())
+        timeouts = [
+            action.timeout_s for name, action in self.policy.actions.items()
+            if name in executors or (undo and action.type is ActionType.ROLLBACK)
+        ]  # fmt: skip
+        lease_s = max([self.policy.candidate_lease_s, *(t + LEASE_SPARE_S for t in timeouts)])
+        self.lease_s = min(lease_s, MAX_LEASE.total_seconds())
 
     def work(self) -> Work[Claimed, Outcome]:
         threads = ThreadEach()
@@ -125,26 +132,35 @@ class _Turns:
         self.made += len(ours)
 
     def _database(self, tx: Transaction, some: Sequence[Claimed]) -> None:
-        """Functions for the database: within this transaction, a savepoint each."""
-        ended: list[tuple[Claimed, Outcome]] = []
+        """Functions for the database: within this transaction, a savepoint each.
+
+        What one wrote is kept only with its outcome: if its lease has expired meanwhile, both are not.
+        """
+        failed: list[tuple[Claimed, Outcome]] = []
         for one in some:
             try:
-                with tx.transaction(), acting_as(tx, Authority.EXECUTOR):
-                    returned = self.executors[one.served_as].function(tx, one, self._subjects[one.candidate_id])
+                with tx.transaction():
+                    with acting_as(tx, Authority.EXECUTOR):
+                        returned = self.executors[one.served_as].function(tx, one, self._subjects[one.candidate_id])
                     outcome = _outcome(returned)
                     if not outcome.succeeded:
                         raise _NotDoneError(outcome.error or "failed")
+                    with acting_as(tx, Authority.EVALUATOR):
+                        (became,) = finish(tx, [(one, outcome)])
+                    if became == LATE:
+                        raise _NotDoneError("it took longer than its lease, so what it wrote was rolled back")
+                    continue
             except (psycopg.errors.OperationalError, psycopg.errors.InterfaceError):
                 raise
             except _NotDoneError as error:
                 outcome = Outcome(False, str(error))
             except Exception as error:  # noqa: BLE001 - whatever it raises is its outcome
                 outcome = Outcome(False, f"{type(error).__name__}: {in_words(error)}")
-            ended.append((one, outcome))
-        if ended:
+            failed.append((one, outcome))
+        if failed:
             with acting_as(tx, Authority.EVALUATOR):
-                finish(tx, ended)
-            self.made += len(ended)
+                finish(tx, failed)
+        self.made += len(some)
 
     def _call(self, one: Claimed) -> Outcome:
         returned = self.executors[one.served_as].function(one, self._subjects[one.candidate_id])
@@ -155,9 +171,9 @@ class _Turns:
     def _log(self, done: Turn) -> None:
         log = observe.logger(worker=self.context.name)
         for (one, outcome), status in zip(done.ended, done.became, strict=True):
-            if not outcome.succeeded or status == "late":
+            if not outcome.succeeded or status == LATE:
                 log.warning(
-                    "action failed" if status != "late" else "the result of an action came late",
+                    "action failed" if status != LATE else "the result of an action came late",
                     action=one.action_name, candidate=str(one.candidate_id), failure=(outcome.error or "")[:500],
                     then=f"recoup recovery show {one.failure_match_id}",
                 )  # fmt: skip
@@ -172,7 +188,7 @@ def _outcome(returned: Any) -> Outcome:
         case Outcome():
             return returned
         case Failed():
-            return Outcome(False, returned.message)
+            return Outcome(False, in_words(returned.message))
         case RolledBack():
-            return Outcome(False, returned.message, returned.result, rolled_back=True)
+            return Outcome(False, in_words(returned.message), returned.result, rolled_back=True)
     return Outcome(True, None, returned)

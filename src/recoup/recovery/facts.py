@@ -13,7 +13,7 @@ from recoup.database.arrays import literal
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.recovery.breakers import Shut, parts_of, shut_times, time_behind
-from recoup.recovery.decision import Candidate, Facts, Scope
+from recoup.recovery.condition import Candidate, Facts, Scope
 from recoup.recovery.rules import Judged
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, MatchStatus, SubjectKind
 
@@ -53,6 +53,7 @@ def look(tx: Transaction, claimed: Sequence[Claimed], *, leases_expire: bool = T
     for row in _rows(tx, "candidates", ids):
         by_match[row["failure_match_id"]].append(row)
     latest = {match: rows[-1] for match, rows in by_match.items()}
+    earlier = _earlier(tx, matches.values())
     scopes, of_incident = _scopes(tx, matches.values(), latest.values())
     standings = _standings(tx, matches.values(), latest.values())
     people = _people(tx, matches, latest, standings)
@@ -73,6 +74,7 @@ def look(tx: Transaction, claimed: Sequence[Claimed], *, leases_expire: bool = T
                 candidates=[
                     _candidate(c, scopes, standings, row, paused, shut) for c in by_match[row["failure_match_id"]]
                 ],
+                earlier=earlier[row["failure_match_id"]],
                 scopes=of_incident[row["incident_id"]],
                 not_applicable=left_out.get((row["subject_kind"], row["subject_ref"]), ()),
                 leases_expire=leases_expire,
@@ -87,6 +89,17 @@ def look(tx: Transaction, claimed: Sequence[Claimed], *, leases_expire: bool = T
 def _rows(tx: Transaction, name: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     with tx.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(Q[name], given).fetchall()
+
+
+def _earlier(tx: Transaction, matches: Iterable[Mapping[str, Any]]) -> defaultdict[UUID, list[Candidate]]:
+    """What was executed outside for the same failures, in the matches that these follow."""
+    found: defaultdict[UUID, list[Candidate]] = defaultdict(list)
+    following = [row["failure_match_id"] for row in matches if row["follows"] is not None]
+    for row in _rows(tx, "earlier", {"ids": following}) if following else ():
+        match = row.pop("failure_match_id")
+        status, type_ = CandidateStatus(row.pop("status")), ActionType(row.pop("action_type"))
+        found[match].append(Candidate(status=status, action_type=type_, **row))
+    return found
 
 
 def _scopes(

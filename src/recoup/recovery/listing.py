@@ -13,8 +13,8 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors.inputs import shown
 from recoup.recovery.confidence import shares
-from recoup.recovery.decision import applicable
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.recommending import applicable
 from recoup.recovery.review import MATCHING
 from recoup.recovery.review import Filter as Which
 from recoup.recovery.vocabulary import CandidateStatus, MatchStatus, SubjectKind

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from recoup.domain import Command, Demo, Domain, routines
 from recoup.pauses.scopes import Pausable
-from recoup.recovery import checks, refusals
+from recoup.recovery import checks, gauges, refusals
 from recoup.recovery.duties import DUTIES
 from recoup.recovery.finding import FINDER
 from recoup.recovery.invariants import HELD, INVARIANTS
@@ -26,7 +26,7 @@ RECOVERY = Domain(
     name="recovery",
     package="recoup.recovery",
     description="Turns failures into matches and candidates; executes what is approved or automatic, within scopes.",
-    release=2,
+    release=3,
     lifecycles=(INCIDENT, MATCH, EVALUATION, CANDIDATE, SCOPE, TASK, BREAKER, CONFIG),
     logs=(PROVENANCE,),
     routines=routines(
@@ -63,6 +63,7 @@ RECOVERY = Domain(
         ),
     ),
     checks=(checks.matches, checks.candidates, checks.open_breakers, checks.separation),
+    signals=(gauges.STUCK_MATCHES,),
     refusals=refusals.LAWS,
     subjects=(SUBJECT,),
     finders=(FINDER,),

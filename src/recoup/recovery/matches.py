@@ -101,6 +101,8 @@ def _row(given: NewFailure) -> dict[str, Any]:
 
 
 def _named(text: object, what: str, most: int = MAX_NAME_BYTES) -> str:
+    if type(text) is str and text.isascii() and 0 < len(text) <= most and text.isprintable() and text[0] != " ":
+        return text  # as most are
     usable = isinstance(text, str) and text.strip() and "\0" not in text
     if not isinstance(text, str) or not usable or len(text.encode("utf-8", "surrogatepass")) > most:
         raise InputRefused(

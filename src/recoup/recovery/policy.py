@@ -11,6 +11,7 @@ from recoup.errors.vocabulary import ParkReason
 from recoup.policy.section import Part, Section, wrong_value
 from recoup.recovery.rule_facts import LANGUAGE
 from recoup.recovery.vocabulary import ActionType, SubjectKind
+from recoup.refusals import InputRefused
 
 Days = Annotated[int, Field(ge=1, le=365)]
 Hours = Annotated[int, Field(ge=1, le=8_760)]
@@ -192,6 +193,15 @@ class RecoveryPolicy(Part):
     plan: dict[KindWord, list[ActionName]]
     actions: dict[ActionName, Action]
     rules: Annotated[dict[ActionName, Rule], Field(default_factory=dict, max_length=MAX_RULES)]
+
+    def action(self, name: str) -> Action:
+        """An action of the catalogue, or a refusal."""
+        found = self.actions.get(name)
+        if found is None:
+            raise InputRefused(
+                "action_unknown", f"There is no action {name!r}.", f"Actions are: {', '.join(self.actions)}."
+            )
+        return found
 
     @model_validator(mode="after")
     def _breakers_wait_longer_each_time(self) -> RecoveryPolicy:

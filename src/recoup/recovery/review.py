@@ -21,13 +21,15 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority
 from recoup.operations.verbs import Act, Answer, Group, Outcomes, Step, Subject, Verb, Why, act, reason
+from recoup.recovery.condition import Scope
 from recoup.recovery.confidence import rate
-from recoup.recovery.decision import Scope, applicable
 from recoup.recovery.effects import lacks
 from recoup.recovery.following import wake
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.recommending import applicable
 from recoup.recovery.selection import Selection, create, select_actions
+from recoup.recovery.texts import MAX_USABLE, usable_json
 from recoup.recovery.vocabulary import SubjectKind
 from recoup.refusals import InputRefused, LawRefused, from_database
 
@@ -291,11 +293,7 @@ def propose(
     """
     (who,) = tx.execute("select recoup.acting_id()").fetchone() or ("",)
     found = _match(tx, match)
-    known = policy.actions.get(action)
-    if known is None:
-        raise InputRefused(
-            "action_unknown", f"There is no action {action!r}.", f"Actions are: {', '.join(policy.actions)}."
-        )
+    known = policy.action(action)
     if not applicable(known, SubjectKind(found["subject_kind"])):
         raise InputRefused(
             "action_not_applicable",
@@ -303,6 +301,12 @@ def propose(
             "List the actions and what they apply to: recoup recovery actions",
         )
     given = {**known.parameters, **(parameters or {})}
+    if usable_json(given) is None:
+        raise InputRefused(
+            "parameters_unusable",
+            "The parameters are not JSON, are too long, or hold a NUL.",
+            f"Give what JSON has, and at most {MAX_USABLE:,} characters.",
+        )
     lacking = lacks(known.type, SubjectKind(found["subject_kind"]), given)
     if lacking is not None:
         raise InputRefused(

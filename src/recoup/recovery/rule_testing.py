@@ -17,9 +17,10 @@ from psycopg.rows import namedtuple_row
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.policy import document, versions
-from recoup.recovery.decision import Facts, Recommendation, recommend
+from recoup.recovery.condition import Facts
 from recoup.recovery.facts import Claimed, look
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.recommending import Recommendation, recommend
 from recoup.recovery.rules import Moment, evaluate, read_facts
 from recoup.refusals import InputRefused
 

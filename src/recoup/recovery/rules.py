@@ -17,7 +17,7 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.expressions import Conditions, Verdict
 from recoup.policy import versions
-from recoup.recovery.decision import Candidate
+from recoup.recovery.condition import Candidate
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.rule_facts import CHANGING, LANGUAGE, MAX_CONTEXT, MAX_INCIDENT, rule_facts
 

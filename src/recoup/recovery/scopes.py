@@ -11,6 +11,7 @@ from recoup.database.acting import acting_as
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority
+from recoup.recovery.breakers import checked
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.refusals import InputRefused, LawRefused
 
@@ -62,13 +63,12 @@ def open_scope(
     ttl_seconds: int | None = None,
 ) -> UUID:
     """Open a scope for an incident, as scoped execution, and attach its pending candidates if the login may."""
-    unknown = [name for name in actions if name not in policy.actions]
-    if not actions or unknown:
+    if not actions:
         raise InputRefused(
-            "action_unknown",
-            f"There is no action {unknown[0]!r}." if unknown else "A scope needs at least one action.",
-            f"Actions are: {', '.join(policy.actions)}.",
+            "action_missing", "A scope needs at least one action.", f"Actions are: {', '.join(policy.actions)}."
         )
+    for name in actions:
+        policy.action(name)
     defaults = policy.scope
     for name, value in (("attempts", max_attempts), ("cost", cost_limit), ("ttl", ttl_seconds)):
         if value is not None and not 0 < value < 2**31:
@@ -76,7 +76,7 @@ def open_scope(
     row = tx.execute(
         Q["open"],
         {
-            "incident": incident, "actions": list(dict.fromkeys(actions)), "reason": reason,
+            "incident": incident, "actions": list(dict.fromkeys(actions)), "reason": checked("reason", reason),
             "max_attempts": max_attempts or defaults.max_attempts, "cost_limit": cost_limit or defaults.cost_limit,
             "ttl_seconds": ttl_seconds or defaults.ttl_seconds,
             "least_cost": min(policy.actions[name].cost for name in actions),

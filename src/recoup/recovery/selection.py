@@ -10,7 +10,7 @@ from recoup.database.arrays import literal
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery.decision import Scope
+from recoup.recovery.condition import Scope
 from recoup.recovery.policy import RecoveryPolicy
 
 Q = load("recoup.recovery", "evaluation.sql")

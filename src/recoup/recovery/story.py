@@ -19,7 +19,7 @@ from recoup.recovery.estimate import explain
 from recoup.recovery.listing import Candidate, Incident
 from recoup.recovery.scopes import Scope
 from recoup.recovery.scopes import show as show_scope
-from recoup.recovery.vocabulary import CandidateStatus, MatchStatus, Skip
+from recoup.recovery.vocabulary import CandidateStatus, Failure, MatchStatus, Skip
 from recoup.refusals import InputRefused
 
 Q = load("recoup.recovery", "story.sql")
@@ -153,7 +153,7 @@ def show(tx: Transaction, id_: UUID) -> Shown:
         raise InputRefused(
             "match_unknown",
             f"There is no match or candidate {id_}.",
-            "List them: recoup recovery matches, recoup recovery list",
+            "List matches: recoup recovery matches",
             id=str(id_),
         )
     match_id, candidate_id = place
@@ -245,6 +245,8 @@ def next_step(match: Mapping[str, Any], candidates: Sequence[Tried], scopes: Seq
         return _of_candidate(latest)
     if latest is not None and latest.skip_reason in (Skip.SCOPE_ENDED, Skip.EXECUTE_OVERDUE):
         return _open_scope(latest)
+    if latest is not None and latest.error == Failure.OUTCOME_OVERDUE and latest.awaits is not None:
+        return f"Overdue. It continues when its {latest.awaits['kind']} has ended: {_seen(latest.awaits)}"
     if latest is None or latest.status != CandidateStatus.SUCCEEDED:
         return "A worker evaluates it: recoup worker"
     if match["subject_kind"] in ("outside", "partition"):
@@ -255,15 +257,21 @@ def next_step(match: Mapping[str, Any], candidates: Sequence[Tried], scopes: Seq
 def _of_candidate(one: Tried) -> str:
     if one.status == CandidateStatus.EXECUTING:
         if one.awaits is not None:
-            seen = f"{SHOWN_BY.get(one.awaits['kind'], 'recoup find')} {one.awaits['key']}"
             due = "" if one.outcome_by is None else f" until {timestamp(one.outcome_by)}"
-            return f"It awaits {one.awaits['kind']} {one.awaits['key']}{due}: {seen}"
+            return f"It awaits {one.awaits['kind']} {one.awaits['key']}{due}: {_seen(one.awaits)}"
         return f"{one.worker} executes it; without a result it fails at {_time(one.lease_until)}."
     if one.scope_id is None or one.scope_status != "active":
         return _open_scope(one)
     if one.waits_for == "start":
         return f"A worker that serves {one.action_name} starts it before {_time(one.execute_by)}: recoup worker"
     return f"Decide before {_time(one.decide_by)}: recoup recovery approve {one.candidate_id}, or reject it"
+
+
+def _seen(awaits: Mapping[str, Any]) -> str:
+    """The command that shows what is awaited, or ends it."""
+    if awaits["kind"] == "breaker":
+        return "recoup recovery breakers"
+    return f"{SHOWN_BY.get(awaits['kind'], 'recoup find')} {awaits['key']}"
 
 
 def _open_scope(one: Tried) -> str:

@@ -1,7 +1,7 @@
 """The manifest of runs."""
 
 from recoup.domain import Command, Domain, routines
-from recoup.runs import checks, refusals
+from recoup.runs import checks, gauges, refusals
 from recoup.runs.duties import DUTIES
 from recoup.runs.finding import FINDER
 from recoup.runs.invariants import INVARIANTS
@@ -20,6 +20,7 @@ RUNS = Domain(
     duties=DUTIES,
     invariants=INVARIANTS,
     checks=(checks.runs,),
+    signals=(gauges.ORPHANED,),
     refusals=refusals.LAWS,
     finders=(FINDER,),
     commands=(

@@ -1314,6 +1314,218 @@ grant usage on sequence recoup.subscription_position to recoup_matcher;
 grant usage on sequence recoup.subscription_position to recoup_mint;
 grant usage on sequence recoup.subscription_position to recoup_operator;
 
+create table recoup.alert (
+  alert_id uuid not null default recoup.new_id(),
+  rule text not null,
+  key text not null,
+  signal text not null,
+  unit text not null,
+  severity text not null,
+  action text not null,
+  threshold numeric not null,
+  value numeric not null,
+  sample bigint,
+  facts jsonb not null default '{}'::jsonb,
+  status text not null default 'firing'::text,
+  last_value numeric,
+  worst_value numeric,
+  notices integer not null default 0,
+  notified_at timestamp with time zone,
+  routes text[] not null default '{}'::text[],
+  unsent integer not null default 0,
+  policy_version integer not null default recoup.policy_version(),
+  fired_at timestamp with time zone not null default recoup.now(),
+  updated_at timestamp with time zone not null default recoup.now(),
+  ended_at timestamp with time zone,
+  constraint alert_pkey PRIMARY KEY (alert_id),
+  constraint alert_action_check CHECK (octet_length(action) >= 1 AND octet_length(action) <= 60),
+  constraint alert_ended CHECK ((status = 'firing'::text) = (ended_at IS NULL)),
+  constraint alert_ended_at_check CHECK (isfinite(ended_at)),
+  constraint alert_facts_check CHECK (octet_length(facts::text) <= 20000),
+  constraint alert_fired_at_check CHECK (isfinite(fired_at)),
+  constraint alert_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 200),
+  constraint alert_last_value_check CHECK (last_value >= '-1000000000000000'::numeric AND last_value <= '1000000000000000'::numeric),
+  constraint alert_notices_check CHECK (notices >= 0),
+  constraint alert_notified CHECK ((notices > 0) = (notified_at IS NOT NULL)),
+  constraint alert_notified_at_check CHECK (isfinite(notified_at)),
+  constraint alert_rule_check CHECK (octet_length(rule) >= 1 AND octet_length(rule) <= 60),
+  constraint alert_sample_check CHECK (sample >= 0),
+  constraint alert_severity_check CHECK (severity = ANY (ARRAY['WARNING'::text, 'HIGH'::text, 'CRITICAL'::text])),
+  constraint alert_signal_check CHECK (octet_length(signal) >= 1 AND octet_length(signal) <= 60),
+  constraint alert_status_check CHECK (status = ANY (ARRAY['firing'::text, 'recovered'::text, 'no_data'::text])),
+  constraint alert_threshold_check CHECK (threshold >= '-1000000000000000'::numeric AND threshold <= '1000000000000000'::numeric),
+  constraint alert_unit_check CHECK (unit = ANY (ARRAY['share'::text, 'count'::text, 'seconds'::text])),
+  constraint alert_unsent_check CHECK (unsent >= 0),
+  constraint alert_updated_at_check CHECK (isfinite(updated_at)),
+  constraint alert_value_check CHECK (value >= '-1000000000000000'::numeric AND value <= '1000000000000000'::numeric),
+  constraint alert_worst_value_check CHECK (worst_value >= '-1000000000000000'::numeric AND worst_value <= '1000000000000000'::numeric)
+) with (fillfactor=80);
+comment on table recoup.alert is 'Alerts: one row for each time that a rule of the policy fired for a key, until it ended.';
+comment on column recoup.alert.alert_id is 'Identity.';
+comment on column recoup.alert.rule is 'Name of the rule, in the section alerts of the policy.';
+comment on column recoup.alert.key is 'What it is about: an error table, a duty, a route; overall: the whole.';
+comment on column recoup.alert.signal is 'What is measured.';
+comment on column recoup.alert.unit is 'share, count or seconds.';
+comment on column recoup.alert.severity is 'WARNING, HIGH or CRITICAL.';
+comment on column recoup.alert.action is 'The action of the policy whose routes get the notices.';
+comment on column recoup.alert.threshold is 'The value above which the rule fired.';
+comment on column recoup.alert.value is 'The value when it fired.';
+comment on column recoup.alert.sample is 'What a share was computed from then; null: it is not a share.';
+comment on column recoup.alert.facts is 'What was known then, for the notice.';
+comment on column recoup.alert.status is 'firing, recovered or no_data.';
+comment on column recoup.alert.last_value is 'The value when the row last moved; null: there was none.';
+comment on column recoup.alert.worst_value is 'The highest value until the row last moved.';
+comment on column recoup.alert.notices is 'Notices so far; one for all routes counts as one.';
+comment on column recoup.alert.notified_at is 'When the last one was queued; null: none was.';
+comment on column recoup.alert.routes is 'The routes that the last notice was queued for.';
+comment on column recoup.alert.unsent is 'Routes that were left out of a notice because too much waited for them.';
+comment on column recoup.alert.policy_version is 'The policy that it fired under.';
+comment on column recoup.alert.fired_at is 'When it fired.';
+comment on column recoup.alert.updated_at is 'When it last moved.';
+comment on column recoup.alert.ended_at is 'When it recovered, or had no value for too long; null: it is firing.';
+CREATE UNIQUE INDEX alert_firing ON recoup.alert USING btree (rule, key) WHERE status = 'firing'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.alert REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_alert_births('recoup.alert');
+alter table recoup.alert enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.alert REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.alert');
+alter table recoup.alert enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.alert REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_alert_moves('recoup.alert');
+alter table recoup.alert enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.alert FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.alert');
+alter table recoup.alert enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.alert FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.alert enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_alert_births_on_insert AFTER INSERT ON recoup.alert REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_alert_births();
+alter table recoup.alert enable always trigger b_rule_alert_births_on_insert;
+CREATE TRIGGER c_content_alert_births_on_insert AFTER INSERT ON recoup.alert REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_alert_births();
+alter table recoup.alert enable always trigger c_content_alert_births_on_insert;
+CREATE TRIGGER c_record_alerts_on_insert AFTER INSERT ON recoup.alert REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_alerts();
+alter table recoup.alert enable always trigger c_record_alerts_on_insert;
+CREATE TRIGGER c_record_alerts_on_update AFTER UPDATE ON recoup.alert REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_alerts();
+alter table recoup.alert enable always trigger c_record_alerts_on_update;
+CREATE TRIGGER d_notify_alerts_on_insert AFTER INSERT ON recoup.alert REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.notify_alerts();
+alter table recoup.alert enable always trigger d_notify_alerts_on_insert;
+CREATE TRIGGER d_notify_alerts_on_update AFTER UPDATE ON recoup.alert REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.notify_alerts();
+alter table recoup.alert enable always trigger d_notify_alerts_on_update;
+grant insert (action, facts, fired_at, key, last_value, notices, notified_at, routes, rule, sample, severity, signal, threshold, unit, unsent, updated_at, value, worst_value), update (ended_at, last_value, notices, notified_at, routes, status, unsent, updated_at, worst_value) on table recoup.alert to recoup_error_worker;
+grant select on table recoup.alert to recoup_reader;
+
+create table recoup.alert_event (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  alert_id uuid not null,
+  rule text not null,
+  key text not null,
+  from_status text,
+  to_status text not null,
+  value numeric,
+  worst numeric,
+  notices integer not null,
+  routes text[] not null,
+  unsent integer not null,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  login text default SESSION_USER,
+  constraint alert_event_pkey PRIMARY KEY (seq),
+  constraint alert_event_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint alert_event_logged_at_check CHECK (isfinite(logged_at))
+);
+comment on table recoup.alert_event is 'Append-only: every alert that fired, notified again or ended, written by the move''s recorder.';
+comment on column recoup.alert_event.seq is 'Order over all logs, drawn after the alert is locked.';
+comment on column recoup.alert_event.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.alert_event.incarnation is 'Cluster that wrote it.';
+comment on column recoup.alert_event.logged_at is 'When: updated_at of the alert.';
+comment on column recoup.alert_event.alert_id is 'The alert.';
+comment on column recoup.alert_event.rule is 'Its rule.';
+comment on column recoup.alert_event.key is 'What it is about.';
+comment on column recoup.alert_event.from_status is 'Its status before; null: it fired now.';
+comment on column recoup.alert_event.to_status is 'Its status since.';
+comment on column recoup.alert_event.value is 'The value then; null: there was none.';
+comment on column recoup.alert_event.worst is 'The highest value until then.';
+comment on column recoup.alert_event.notices is 'Notices so far.';
+comment on column recoup.alert_event.routes is 'The routes that the last notice was queued for.';
+comment on column recoup.alert_event.unsent is 'Routes that were left out so far because too much waited for them.';
+comment on column recoup.alert_event.actor is 'system, ai or human.';
+comment on column recoup.alert_event.actor_id is 'Who exactly.';
+comment on column recoup.alert_event.authority is 'Database role that acted.';
+comment on column recoup.alert_event.login is 'Login of the session.';
+CREATE INDEX alert_event_alert ON recoup.alert_event USING btree (alert_id, seq);
+CREATE INDEX alert_event_xid ON recoup.alert_event USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.alert_event FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.alert_event enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.alert_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.alert_event enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.alert_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
+alter table recoup.alert_event enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.alert_event FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.alert_event enable replica trigger a_refuse_replicated;
+grant select on table recoup.alert_event to recoup_reader;
+
+create table recoup.alert_gauge (
+  rule text not null,
+  key text not null,
+  unit text not null,
+  value numeric,
+  sample bigint,
+  facts jsonb not null,
+  worst numeric,
+  seen_at timestamp with time zone,
+  above_since timestamp with time zone,
+  below_since timestamp with time zone,
+  silenced boolean not null default false,
+  constraint alert_gauge_pkey PRIMARY KEY (rule, key),
+  constraint alert_gauge_above_since_check CHECK (isfinite(above_since)),
+  constraint alert_gauge_below_since_check CHECK (isfinite(below_since)),
+  constraint alert_gauge_facts_check CHECK (octet_length(facts::text) <= 20000),
+  constraint alert_gauge_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 200),
+  constraint alert_gauge_rule_check CHECK (octet_length(rule) >= 1 AND octet_length(rule) <= 60),
+  constraint alert_gauge_seen_at_check CHECK (isfinite(seen_at)),
+  constraint alert_gauge_unit_check CHECK (unit = ANY (ARRAY['share'::text, 'count'::text, 'seconds'::text])),
+  constraint alert_gauge_value_check CHECK (value >= '-1000000000000000'::numeric AND value <= '1000000000000000'::numeric),
+  constraint alert_gauge_worst_check CHECK (worst >= '-1000000000000000'::numeric AND worst <= '1000000000000000'::numeric)
+) with (fillfactor=50);
+comment on table recoup.alert_gauge is 'What every rule saw last for each key: the value, and since when it is above or well below the threshold.';
+comment on column recoup.alert_gauge.rule is 'The rule.';
+comment on column recoup.alert_gauge.key is 'The key.';
+comment on column recoup.alert_gauge.unit is 'share, count or seconds.';
+comment on column recoup.alert_gauge.value is 'The last value; null: there was none, or of too small a sample.';
+comment on column recoup.alert_gauge.sample is 'What a share was computed from; null: it is not a share.';
+comment on column recoup.alert_gauge.facts is 'What was known along with it.';
+comment on column recoup.alert_gauge.worst is 'The highest value since it is above the threshold, or fires.';
+comment on column recoup.alert_gauge.seen_at is 'When there was a value last.';
+comment on column recoup.alert_gauge.above_since is 'Since when it is above the threshold; null: it is not.';
+comment on column recoup.alert_gauge.below_since is 'Since when it is low enough to recover; null: it is not.';
+comment on column recoup.alert_gauge.silenced is 'Whether an alert of it was silenced when it was last judged.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.alert_gauge FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.alert_gauge enable replica trigger a_refuse_replicated;
+grant insert, update on table recoup.alert_gauge to recoup_error_worker;
+grant select on table recoup.alert_gauge to recoup_reader;
+
+create table recoup.alert_round (
+  one boolean not null default true,
+  judged_at timestamp with time zone,
+  failures jsonb not null default '{}'::jsonb,
+  beat_at timestamp with time zone,
+  constraint alert_round_pkey PRIMARY KEY (one),
+  constraint alert_round_beat_at_check CHECK (isfinite(beat_at)),
+  constraint alert_round_failures_check CHECK (octet_length(failures::text) <= 20000),
+  constraint alert_round_judged_at_check CHECK (isfinite(judged_at)),
+  constraint alert_round_one_check CHECK (one)
+) with (fillfactor=50);
+comment on table recoup.alert_round is 'One row, which a worker holds while it judges: when that was done last.';
+comment on column recoup.alert_round.one is 'There is one row.';
+comment on column recoup.alert_round.judged_at is 'When all rules were judged last.';
+comment on column recoup.alert_round.failures is 'What could not be measured then, and why.';
+comment on column recoup.alert_round.beat_at is 'When the last heartbeat was queued for its route.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.alert_round FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.alert_round enable replica trigger a_refuse_replicated;
+CREATE TRIGGER c_beat AFTER UPDATE ON recoup.alert_round REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.beat();
+alter table recoup.alert_round enable always trigger c_beat;
+grant select on table recoup.alert_round to recoup_reader;
+grant update (beat_at, failures, judged_at) on table recoup.alert_round to recoup_error_worker;
+
 create table recoup.claim_log (
   seq bigint not null default nextval('recoup.event_seq'::regclass),
   xid xid8 not null default pg_current_xact_id(),
@@ -1546,8 +1758,11 @@ create table recoup.delivery (
   created_at timestamp with time zone not null default recoup.now(),
   updated_at timestamp with time zone not null default recoup.now(),
   ended_at timestamp with time zone,
+  alert_id uuid,
+  instead_of uuid,
   constraint delivery_pkey PRIMARY KEY (delivery_id),
   constraint delivery_about_check CHECK (octet_length(about) >= 1 AND octet_length(about) <= 500),
+  constraint delivery_alert CHECK ((origin = 'alert'::text) = (alert_id IS NOT NULL)),
   constraint delivery_attempts_check CHECK (attempts >= 0),
   constraint delivery_body_check CHECK (octet_length(body::text) <= 200000),
   constraint delivery_cancelled CHECK (outcome IS DISTINCT FROM 'CANCELLED'::text OR status = 'dead'::text),
@@ -1557,9 +1772,10 @@ create table recoup.delivery (
   constraint delivery_delivered CHECK ((status = 'delivered'::text) = (NOT outcome IS DISTINCT FROM 'SUCCEEDED'::text)),
   constraint delivery_ended CHECK ((status = 'queued'::text) = (ended_at IS NULL)),
   constraint delivery_ended_at_check CHECK (isfinite(ended_at)),
+  constraint delivery_instead CHECK ((origin = 'fallback'::text) = (instead_of IS NOT NULL)),
   constraint delivery_last_failure_check CHECK (octet_length(last_failure) <= 4000),
   constraint delivery_next_try_at_check CHECK (isfinite(next_try_at)),
-  constraint delivery_origin_check CHECK (origin = ANY (ARRAY['candidate'::text, 'operator'::text, 'alert'::text])),
+  constraint delivery_origin_check CHECK (origin = ANY (ARRAY['candidate'::text, 'operator'::text, 'alert'::text, 'heartbeat'::text, 'fallback'::text])),
   constraint delivery_outcome_check CHECK (outcome = ANY (ARRAY['SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text, 'CANCELLED'::text])),
   constraint delivery_route_check CHECK (octet_length(route) >= 1 AND octet_length(route) <= 60),
   constraint delivery_status_check CHECK (status = ANY (ARRAY['queued'::text, 'delivered'::text, 'dead'::text])),
@@ -1573,7 +1789,7 @@ comment on column recoup.delivery.subject is 'What it is about, in one line.';
 comment on column recoup.delivery.body is 'The rest, for programs; secrets are redacted before it is stored.';
 comment on column recoup.delivery.about is 'Id of what it is about, such as an incident.';
 comment on column recoup.delivery.dedup_key is 'At most one queued delivery has it.';
-comment on column recoup.delivery.origin is 'Who asked for it: candidate, operator or alert.';
+comment on column recoup.delivery.origin is 'Why it was queued: candidate, operator, alert, heartbeat or fallback.';
 comment on column recoup.delivery.candidate_id is 'The recovery candidate that asked for it first.';
 comment on column recoup.delivery.status is 'queued, delivered or dead.';
 comment on column recoup.delivery.attempts is 'Tries that have ended. Never falls.';
@@ -1585,9 +1801,13 @@ comment on column recoup.delivery.policy_version is 'The policy it was queued un
 comment on column recoup.delivery.created_at is 'When it was queued.';
 comment on column recoup.delivery.updated_at is 'When it last moved.';
 comment on column recoup.delivery.ended_at is 'When it was delivered, given up or cancelled; null: it is queued.';
+comment on column recoup.delivery.alert_id is 'The alert that it tells of.';
+comment on column recoup.delivery.instead_of is 'The dead delivery that it replaces, by the fallback route.';
+CREATE INDEX delivery_alert ON recoup.delivery USING btree (alert_id) WHERE alert_id IS NOT NULL;
 CREATE INDEX delivery_candidate ON recoup.delivery USING btree (candidate_id) WHERE candidate_id IS NOT NULL;
 CREATE INDEX delivery_dead ON recoup.delivery USING btree (ended_at) WHERE status = 'dead'::text;
 CREATE UNIQUE INDEX delivery_open ON recoup.delivery USING btree (dedup_key) WHERE status = 'queued'::text;
+CREATE UNIQUE INDEX delivery_stands_in ON recoup.delivery USING btree (instead_of) WHERE instead_of IS NOT NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.delivery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_delivery_births('recoup.delivery');
 alter table recoup.delivery enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.delivery REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.delivery');
@@ -1606,10 +1826,13 @@ CREATE TRIGGER c_record_deliveries_on_insert AFTER INSERT ON recoup.delivery REF
 alter table recoup.delivery enable always trigger c_record_deliveries_on_insert;
 CREATE TRIGGER c_record_deliveries_on_update AFTER UPDATE ON recoup.delivery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_deliveries();
 alter table recoup.delivery enable always trigger c_record_deliveries_on_update;
+CREATE TRIGGER d_fall_back_deliveries_on_update AFTER UPDATE ON recoup.delivery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.fall_back_deliveries();
+alter table recoup.delivery enable always trigger d_fall_back_deliveries_on_update;
 CREATE TRIGGER d_queue_delivery_births_on_insert AFTER INSERT ON recoup.delivery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_delivery_births();
 alter table recoup.delivery enable always trigger d_queue_delivery_births_on_insert;
 CREATE TRIGGER d_queue_delivery_moves_on_update AFTER UPDATE ON recoup.delivery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_delivery_moves();
 alter table recoup.delivery enable always trigger d_queue_delivery_moves_on_update;
+grant insert (about, alert_id, body, dedup_key, delivery_id, origin, route, subject) on table recoup.delivery to recoup_error_worker;
 grant insert (about, body, candidate_id, dedup_key, delivery_id, origin, route, subject), update (attempts, ended_at, last_failure, next_try_at, outcome, status, token, updated_at) on table recoup.delivery to recoup_executor;
 grant insert (about, body, created_at, dedup_key, delivery_id, next_try_at, origin, route, subject, updated_at), update (attempts, ended_at, outcome, status, token, updated_at) on table recoup.delivery to recoup_operator;
 grant select on table recoup.delivery to recoup_reader;
@@ -1828,6 +2051,10 @@ create table recoup.error (
   overruled text,
   lineage_id bigint,
   retry_with jsonb,
+  parked_since timestamp with time zone,
+  sla_due_at timestamp with time zone,
+  sla_met_at timestamp with time zone,
+  sla_breached_at timestamp with time zone,
   constraint error_pkey PRIMARY KEY (error_id, error_table),
   constraint error_archive_reason CHECK ((archived_at IS NULL) = (archive_reason IS NULL)),
   constraint error_archive_reason_check CHECK (archive_reason = ANY (ARRAY['TTL_EXPIRED'::text, 'MANUAL'::text, 'RESOLVED'::text, 'SUPERSEDED'::text])),
@@ -1864,12 +2091,17 @@ CASE
     ELSE true
 END AND (parked_at IS NULL) = (parked_by IS NULL) AND (park_reason IS NOT NULL OR parked_at IS NULL) AND (park_reason IS NULL OR status <> 'RETRY_PENDING'::text OR NOT clamped_from IS DISTINCT FROM 'PARK'::text)),
   constraint error_parked_at_check CHECK (isfinite(parked_at)),
+  constraint error_parked_since_check CHECK (isfinite(parked_since)),
   constraint error_resolved CHECK ((status = 'RESOLVED'::text) = (NOT archive_reason IS DISTINCT FROM 'RESOLVED'::text)),
   constraint error_retry_count_check CHECK (retry_count >= 0),
   constraint error_retry_only_pending CHECK (next_retry_at IS NULL OR status = 'RETRY_PENDING'::text),
   constraint error_retry_pending CHECK (status <> 'RETRY_PENDING'::text OR archived_at IS NOT NULL OR next_retry_at IS NOT NULL AND retry_count < max_retries),
   constraint error_retry_until_check CHECK (isfinite(retry_until)),
   constraint error_severity_check CHECK (severity = ANY (ARRAY['CRITICAL'::text, 'HIGH'::text, 'MEDIUM'::text, 'LOW'::text])),
+  constraint error_sla CHECK ((sla_due_at IS NULL OR escalation_level > 0 AND parked_since IS NOT NULL AND sla_due_at > escalated_at) AND (num_nonnulls(sla_met_at, sla_breached_at) = 0 OR sla_due_at IS NOT NULL) AND num_nonnulls(sla_met_at, sla_breached_at) < 2 AND (sla_met_at IS NULL OR sla_met_at <= sla_due_at) AND (sla_breached_at IS NULL OR sla_breached_at > sla_due_at)),
+  constraint error_sla_breached_at_check CHECK (isfinite(sla_breached_at)),
+  constraint error_sla_due_at_check CHECK (isfinite(sla_due_at)),
+  constraint error_sla_met_at_check CHECK (isfinite(sla_met_at)),
   constraint error_status_check CHECK (status = ANY (ARRAY['ACTIVE'::text, 'RETRY_PENDING'::text, 'PARKED'::text, 'ESCALATED'::text, 'RESOLVED'::text])),
   constraint error_status_disposition CHECK (status = 'RESOLVED'::text OR disposition =
 CASE status
@@ -1932,11 +2164,19 @@ comment on column recoup.error.work_key is 'Which piece of the entity''s work fa
 comment on column recoup.error.overruled is 'What its report asked for, where the open error of the same failure was stronger; null: not overruled.';
 comment on column recoup.error.lineage_id is 'The error_id of the first error of its lineage: a newer error inherits it from the one that it supersedes. Null: recorded by an older release, or inserted by SQL without it; then the error is its own lineage.';
 comment on column recoup.error.retry_with is 'The alternative that its retry is to use, from the action fallback of a recovery candidate. Null: none.';
+comment on column recoup.error.parked_since is 'When it was first parked: its tiers count from here, also when it is parked again after a retry.';
+comment on column recoup.error.sla_due_at is 'Until when the owner of its tier has to review it.';
+comment on column recoup.error.sla_met_at is 'When it was first reviewed in this tier, if that was in time.';
+comment on column recoup.error.sla_breached_at is 'When it was found unreviewed after that time. Once per tier.';
 CREATE INDEX error_closed_failure ON ONLY recoup.error USING btree (outreach_id, error_signature) WHERE archived_at IS NOT NULL AND outreach_id IS NOT NULL;
-CREATE INDEX error_expiry ON ONLY recoup.error USING btree (expires_at) WHERE archived_at IS NULL AND expires_at IS NOT NULL;
+CREATE INDEX error_escalated ON ONLY recoup.error USING btree (escalation_level) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND (escalation_level >= 2 OR status = 'ESCALATED'::text) AND archived_at IS NULL;
+CREATE INDEX error_expiry ON ONLY recoup.error USING btree (expires_at, created_at) WHERE archived_at IS NULL AND expires_at IS NOT NULL;
 CREATE INDEX error_leaving ON ONLY recoup.error USING btree (archived_at) WHERE archived_at IS NOT NULL;
 CREATE INDEX error_parked_at ON ONLY recoup.error USING btree (parked_at) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL;
 CREATE INDEX error_signature ON ONLY recoup.error USING btree (error_signature text_pattern_ops, error_id);
+CREATE INDEX error_sla_breached ON ONLY recoup.error USING btree (sla_due_at) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL AND sla_breached_at IS NOT NULL;
+CREATE INDEX error_sla_running ON ONLY recoup.error USING btree (sla_due_at) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL AND sla_met_at IS NULL AND sla_breached_at IS NULL;
+CREATE INDEX error_tier ON ONLY recoup.error USING btree (escalation_level, COALESCE(parked_since, parked_at)) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL;
 CREATE INDEX error_work_key ON ONLY recoup.error USING btree (work_key text_pattern_ops) WHERE work_key IS NOT NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table recoup.error enable always trigger a_guard_births;
@@ -1965,12 +2205,12 @@ alter table recoup.error enable always trigger d_queue_error_exits_on_delete;
 CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
 alter table recoup.error enable always trigger d_queue_error_moves_on_update;
 grant delete, update (updated_at) on table recoup.error to recoup_archiver;
-grant insert, update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, superseded_by, token, updated_at) on table recoup.error to recoup_hub;
+grant insert, update (archive_reason, archived_at, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, parked_since, retry_count, sla_breached_at, sla_due_at, sla_met_at, status, superseded_by, token, updated_at) on table recoup.error to recoup_hub;
 grant select on table recoup.error to recoup_reader;
-grant update (archive_reason, archived_at, assigned_to, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, expires_at, last_retry_at, last_reviewed_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_count, retry_until, retry_with, status, token, updated_at) on table recoup.error to recoup_operator;
-grant update (archive_reason, archived_at, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, expires_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, retry_until, retry_with, status, updated_at) on table recoup.error to recoup_executor;
-grant update (archive_reason, archived_at, disposition, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, retry_count, status, token, updated_at) on table recoup.error to recoup_error_worker;
-grant update (last_reviewed_at, updated_at) on table recoup.error to recoup_reviewer;
+grant update (archive_reason, archived_at, assigned_to, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, expires_at, last_retry_at, last_reviewed_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, parked_since, retry_count, retry_until, retry_with, sla_breached_at, sla_due_at, sla_met_at, status, token, updated_at) on table recoup.error to recoup_operator;
+grant update (archive_reason, archived_at, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, expires_at, max_retries, next_retry_at, park_reason, parked_at, parked_by, parked_since, retry_until, retry_with, sla_breached_at, sla_due_at, sla_met_at, status, updated_at) on table recoup.error to recoup_executor;
+grant update (archive_reason, archived_at, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, parked_since, retry_count, sla_breached_at, sla_due_at, sla_met_at, status, token, updated_at) on table recoup.error to recoup_error_worker;
+grant update (last_reviewed_at, sla_met_at, updated_at) on table recoup.error to recoup_reviewer;
 
 create table recoup.error_archive (
   error_table text not null,
@@ -2019,6 +2259,10 @@ create table recoup.error_archive (
   overruled text,
   lineage_id bigint,
   retry_with jsonb,
+  parked_since timestamp with time zone,
+  sla_due_at timestamp with time zone,
+  sla_met_at timestamp with time zone,
+  sla_breached_at timestamp with time zone,
   constraint error_archive_pkey PRIMARY KEY (error_id, error_table, archived_at),
   constraint error_archive_final_disposition_check CHECK (final_disposition = ANY (ARRAY['RETRY'::text, 'PARKED'::text, 'ARCHIVE'::text, 'IGNORE'::text])),
   constraint error_archive_status CHECK (status = 'ARCHIVED'::text),
@@ -2071,6 +2315,11 @@ comment on column recoup.error_archive.work_key is 'Which piece of the entity''s
 comment on column recoup.error_archive.overruled is 'What its report asked for, where the open error of the same failure was stronger; null: not overruled.';
 comment on column recoup.error_archive.lineage_id is 'The error_id of the first error of its lineage. Null: recorded by an older release, or inserted by SQL without it; then the error is its own lineage.';
 comment on column recoup.error_archive.retry_with is 'The alternative that its last retry was to use, from the action fallback of a recovery candidate. Null: none.';
+comment on column recoup.error_archive.parked_since is 'When it was first parked: its tiers count from here, also when it is parked again after a retry.';
+comment on column recoup.error_archive.sla_due_at is 'Until when the owner of its tier has to review it.';
+comment on column recoup.error_archive.sla_met_at is 'When it was first reviewed in this tier, if that was in time.';
+comment on column recoup.error_archive.sla_breached_at is 'When it was found unreviewed after that time. Once per tier.';
+CREATE INDEX error_archive_archived_at ON ONLY recoup.error_archive USING brin (archived_at) WITH (pages_per_range='32');
 CREATE INDEX error_archive_failure ON ONLY recoup.error_archive USING btree (outreach_id, error_signature) WHERE outreach_id IS NOT NULL;
 CREATE INDEX error_archive_work_key ON ONLY recoup.error_archive USING btree (work_key text_pattern_ops) WHERE work_key IS NOT NULL;
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -2182,7 +2431,7 @@ create table recoup.error_event (
   digest bytea,
   constraint error_event_pkey PRIMARY KEY (seq),
   constraint error_event_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
-  constraint error_event_event_type_check CHECK (event_type = ANY (ARRAY['RECORDED'::text, 'CLAIMED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text, 'WINDOW_CLOSED'::text, 'PARKED'::text, 'UNPARKED'::text, 'RESOLVED'::text, 'ESCALATED'::text, 'ASSIGNED'::text, 'REVIEWED'::text, 'SUPERSEDED'::text, 'EXPIRED'::text, 'RETIRED'::text, 'ARCHIVED'::text, 'CLEARED'::text])),
+  constraint error_event_event_type_check CHECK (event_type = ANY (ARRAY['RECORDED'::text, 'CLAIMED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text, 'WINDOW_CLOSED'::text, 'PARKED'::text, 'UNPARKED'::text, 'RESOLVED'::text, 'CLEARED'::text, 'ESCALATED'::text, 'ASSIGNED'::text, 'REVIEWED'::text, 'SLA_BREACHED'::text, 'SUPERSEDED'::text, 'EXPIRED'::text, 'RETIRED'::text, 'ARCHIVED'::text])),
   constraint error_event_logged_at_check CHECK (isfinite(logged_at))
 );
 comment on table recoup.error_event is 'Append-only: every birth, move and exit of an error, written by the move''s recorder.';
@@ -2207,6 +2456,9 @@ comment on column recoup.error_event.login is 'Login of the session; null in row
 comment on column recoup.error_event.form is 'Of a RECORDED event: which columns the digest covers, by number.';
 comment on column recoup.error_event.digest is 'Of a RECORDED event: digest of the values that the error was inserted with; null in older rows.';
 CREATE INDEX error_event_error ON recoup.error_event USING btree (error_id, seq);
+CREATE INDEX error_event_expired_blocking ON recoup.error_event USING btree (logged_at) WHERE event_type = 'ARCHIVED'::text AND facts ? 'was_blocking'::text;
+CREATE INDEX error_event_logged_at ON recoup.error_event USING brin (logged_at) WITH (pages_per_range='32');
+CREATE INDEX error_event_unparked ON recoup.error_event USING btree (logged_at) WHERE event_type = 'UNPARKED'::text;
 CREATE INDEX error_event_xid ON recoup.error_event USING btree (xid);
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.error_event FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table recoup.error_event enable always trigger a_append_only;
@@ -2679,6 +2931,8 @@ CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.operation_item FOR EAC
 alter table recoup.operation_item enable always trigger a_guard_truncate;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.operation_item FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.operation_item enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_operation_items_on_insert AFTER INSERT ON recoup.operation_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_operation_items();
+alter table recoup.operation_item enable always trigger b_rule_operation_items_on_insert;
 CREATE TRIGGER b_rule_operation_results_on_update AFTER UPDATE ON recoup.operation_item REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_operation_results();
 alter table recoup.operation_item enable always trigger b_rule_operation_results_on_update;
 CREATE TRIGGER c_content_operation_item_births_on_insert AFTER INSERT ON recoup.operation_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_operation_item_births();
@@ -2856,6 +3110,8 @@ CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.p
 alter table recoup.policy enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_stamp_policy BEFORE INSERT ON recoup.policy FOR EACH ROW EXECUTE FUNCTION recoup.stamp_policy();
 alter table recoup.policy enable always trigger b_stamp_policy;
+CREATE TRIGGER c_check_routes BEFORE INSERT ON recoup.policy FOR EACH ROW EXECUTE FUNCTION recoup.check_routes();
+alter table recoup.policy enable always trigger c_check_routes;
 grant insert (document, figures, reason, version) on table recoup.policy to recoup_operator;
 grant select on table recoup.policy to recoup_reader;
 
@@ -2883,6 +3139,55 @@ alter table recoup.policy_bound enable always trigger c_record_declared_on_inser
 CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.policy_bound REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
 alter table recoup.policy_bound enable always trigger c_record_declared_on_update;
 grant select on table recoup.policy_bound to recoup_reader;
+
+create table recoup.processed (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  error_table text not null,
+  period_from timestamp with time zone not null,
+  period_to timestamp with time zone not null,
+  count bigint not null,
+  idempotency_key text not null default gen_random_uuid()::text,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  login text default SESSION_USER,
+  constraint processed_pkey PRIMARY KEY (seq),
+  constraint processed_once UNIQUE (error_table, idempotency_key),
+  constraint processed_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint processed_count_check CHECK (count >= 0 AND count <= '1000000000000'::bigint),
+  constraint processed_idempotency_key_check CHECK (octet_length(idempotency_key) >= 1 AND octet_length(idempotency_key) <= 200),
+  constraint processed_logged_at_check CHECK (isfinite(logged_at)),
+  constraint processed_period CHECK (isfinite(period_from) AND isfinite(period_to) AND period_from <= period_to AND (period_to - period_from) <= '744:00:00'::interval)
+);
+comment on table recoup.processed is 'Append-only: how many units of work a hub has processed in a period, as it reported. Error rates are shares of them.';
+comment on column recoup.processed.seq is 'Order over all logs.';
+comment on column recoup.processed.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.processed.incarnation is 'Cluster that wrote it.';
+comment on column recoup.processed.logged_at is 'When it was reported.';
+comment on column recoup.processed.error_table is 'The error table of the hub.';
+comment on column recoup.processed.period_from is 'Beginning of the period; by default its end.';
+comment on column recoup.processed.period_to is 'End of the period; by default when it was reported.';
+comment on column recoup.processed.count is 'Units of work that were processed, those that failed included.';
+comment on column recoup.processed.idempotency_key is 'A report that is sent again with the same key counts once.';
+comment on column recoup.processed.actor is 'system, ai or human.';
+comment on column recoup.processed.actor_id is 'Who exactly.';
+comment on column recoup.processed.authority is 'Database role that reported it.';
+comment on column recoup.processed.login is 'Login of the session.';
+CREATE INDEX processed_period_to ON recoup.processed USING btree (period_to);
+CREATE INDEX processed_xid ON recoup.processed USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.processed FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.processed enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.processed FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.processed enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.processed FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.processed enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_stamp_processed BEFORE INSERT ON recoup.processed FOR EACH ROW EXECUTE FUNCTION recoup.stamp_processed();
+alter table recoup.processed enable always trigger b_stamp_processed;
+grant insert (count, error_table, idempotency_key, period_from, period_to) on table recoup.processed to recoup_hub;
+grant select on table recoup.processed to recoup_reader;
 
 create table recoup.queue_form (
   part text not null default ''::text,
@@ -3036,6 +3341,62 @@ CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.s
 alter table recoup.seal enable replica trigger a_refuse_replicated;
 grant select on table recoup.seal to recoup_reader;
 
+create table recoup.silence (
+  silence_id uuid not null default recoup.new_id(),
+  rule text not null,
+  key text not null,
+  until timestamp with time zone not null,
+  reason text not null,
+  created_by text not null,
+  created_at timestamp with time zone not null default recoup.now(),
+  status text not null default 'active'::text,
+  ended_at timestamp with time zone,
+  constraint silence_pkey PRIMARY KEY (silence_id),
+  constraint silence_created_at_check CHECK (isfinite(created_at)),
+  constraint silence_ended CHECK ((status = 'active'::text) = (ended_at IS NULL)),
+  constraint silence_ended_at_check CHECK (isfinite(ended_at)),
+  constraint silence_ends CHECK (until > created_at),
+  constraint silence_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 200),
+  constraint silence_reason_check CHECK (octet_length(reason) >= 1 AND octet_length(reason) <= 2000),
+  constraint silence_rule_check CHECK (octet_length(rule) >= 1 AND octet_length(rule) <= 60),
+  constraint silence_status_check CHECK (status = ANY (ARRAY['active'::text, 'expired'::text, 'ended'::text])),
+  constraint silence_until_check CHECK (isfinite(until))
+);
+comment on table recoup.silence is 'Silences: alerts of a rule and a key are judged as always, and nobody is notified until then.';
+comment on column recoup.silence.silence_id is 'Identity.';
+comment on column recoup.silence.rule is 'Which rule: its name, or how names begin and then *.';
+comment on column recoup.silence.key is 'Which key, in the same way.';
+comment on column recoup.silence.until is 'When it ends by itself.';
+comment on column recoup.silence.reason is 'Why.';
+comment on column recoup.silence.created_by is 'Who asked for it.';
+comment on column recoup.silence.created_at is 'Since when.';
+comment on column recoup.silence.status is 'active, expired (its time has come) or ended (by a person).';
+comment on column recoup.silence.ended_at is 'When it ended; null: it is active.';
+CREATE INDEX silence_active ON recoup.silence USING btree (until) WHERE status = 'active'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.silence REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_silence_births('recoup.silence');
+alter table recoup.silence enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.silence REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.silence');
+alter table recoup.silence enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.silence REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_silence_moves('recoup.silence');
+alter table recoup.silence enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.silence FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.silence');
+alter table recoup.silence enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.silence FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.silence enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_silences_on_insert AFTER INSERT ON recoup.silence REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_silences();
+alter table recoup.silence enable always trigger b_rule_silences_on_insert;
+CREATE TRIGGER b_rule_silences_on_update AFTER UPDATE ON recoup.silence REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_silences();
+alter table recoup.silence enable always trigger b_rule_silences_on_update;
+CREATE TRIGGER c_content_silence_births_on_insert AFTER INSERT ON recoup.silence REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_silence_births();
+alter table recoup.silence enable always trigger c_content_silence_births_on_insert;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.silence REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('rule', 'key', 'until', 'created_by');
+alter table recoup.silence enable always trigger c_record_control_on_insert;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.silence REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('ended_at');
+alter table recoup.silence enable always trigger c_record_control_on_update;
+grant insert (created_by, key, reason, rule, until), update (ended_at, status) on table recoup.silence to recoup_operator;
+grant select on table recoup.silence to recoup_reader;
+grant update (ended_at, status) on table recoup.silence to recoup_error_worker;
+
 create table recoup.subscription (
   name text not null,
   log text not null,
@@ -3169,6 +3530,79 @@ CREATE OR REPLACE FUNCTION recoup.add_held(more integer)
 comment on function recoup.add_held(more integer) is 'How many locks of entities this transaction has asked for, with these.';
 grant execute on function recoup.add_held(more integer) to public;
 
+CREATE OR REPLACE FUNCTION recoup.alert_body(a recoup.alert, policy jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body 2dd4518051a3d19bd2da2dd8138aa4d1
+comment on function recoup.alert_body(a recoup.alert, policy jsonb) is 'What a notice of an alert says to programs.';
+grant execute on function recoup.alert_body(a recoup.alert, policy jsonb) to public;
+
+grant execute on function recoup.alert_move_broken(o recoup.alert, n recoup.alert, now_ timestamp with time zone, acting text, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.alert_move_broken(o recoup.alert, n recoup.alert, now_ timestamp with time zone, acting text, policy jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body b2774d1e838f5ab7082bed1ad8a60134
+comment on function recoup.alert_move_broken(o recoup.alert, n recoup.alert, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an alert breaks, or null.';
+
+grant execute on function recoup.alert_move_refusal(code_ text, o recoup.alert, n recoup.alert, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.alert_move_refusal(code_ text, o recoup.alert, n recoup.alert, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
+ RETURNS record
+ LANGUAGE sql
+ STABLE; -- body af4d27fa1e93514a330aa89d89f2c955
+comment on function recoup.alert_move_refusal(code_ text, o recoup.alert, n recoup.alert, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of recoup.alert_move_broken.';
+
+CREATE OR REPLACE FUNCTION recoup.alert_number(value_ numeric, unit_ text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body f966dc6ff02ec677f4c7b42a8c3486dd
+comment on function recoup.alert_number(value_ numeric, unit_ text) is 'A value as people read it.';
+grant execute on function recoup.alert_number(value_ numeric, unit_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.alert_policy()
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body 904d8a0c25ae4c87ef10812bca275e7b
+comment on function recoup.alert_policy() is 'The section on alerts of the active policy.';
+grant execute on function recoup.alert_policy() to public;
+
+CREATE OR REPLACE FUNCTION recoup.alert_routes(policy jsonb, action_ text, key_ text)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE; -- body 2b550008f6425a59fb811cd613e84784
+comment on function recoup.alert_routes(policy jsonb, action_ text, key_ text) is 'The routes that an action notifies by, for a key.';
+grant execute on function recoup.alert_routes(policy jsonb, action_ text, key_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.alert_rules(policy jsonb)
+ RETURNS TABLE(rule text, signal text, above numeric, severity text, action text, for_ interval, patterns jsonb)
+ LANGUAGE sql
+ STABLE; -- body 6cd056c4875e0ac8316a10c61339a3ed
+comment on function recoup.alert_rules(policy jsonb) is 'The rules of the policy on alerts, as rows.';
+grant execute on function recoup.alert_rules(policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.alert_seconds(policy jsonb, name_ text)
+ RETURNS interval
+ LANGUAGE sql
+ IMMUTABLE; -- body b16d8acafa12961e3ade61e3292feb2b
+comment on function recoup.alert_seconds(policy jsonb, name_ text) is 'A length of time of the policy on alerts.';
+grant execute on function recoup.alert_seconds(policy jsonb, name_ text) to public;
+
+grant execute on function recoup.alert_silenced(policy jsonb, rule_ text, key_ text, now_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.alert_silenced(policy jsonb, rule_ text, key_ text, now_ timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body 87a3d4ea2437c92afa16c0d2f60cf1c4
+comment on function recoup.alert_silenced(policy jsonb, rule_ text, key_ text, now_ timestamp with time zone) is 'Whether nobody is notified of a rule and a key: by a silence, or by a maintenance window.';
+
+CREATE OR REPLACE FUNCTION recoup.alert_subject(a recoup.alert)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body adc88252421b6724837fbe732693860b
+comment on function recoup.alert_subject(a recoup.alert) is 'What a notice of an alert says in one line.';
+grant execute on function recoup.alert_subject(a recoup.alert) to public;
+
 CREATE OR REPLACE FUNCTION recoup.allowed_steps(subject_ text, from_ text)
  RETURNS text
  LANGUAGE sql
@@ -3209,7 +3643,7 @@ CREATE OR REPLACE FUNCTION recoup.archive_errors_gone()
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
  SET enable_hashjoin TO 'on'
- SET enable_nestloop TO 'off'; -- body 481e97adc6494ae47da91c4d259be83b
+ SET enable_nestloop TO 'off'; -- body 2e57af04c373b292b36697fb41a9fc68
 comment on function recoup.archive_errors_gone() is 'Writes rows that were deleted from a live table to its archive, and ARCHIVED to the log.';
 
 grant execute on function recoup.archive_month_digest(error_table_ text, month_ date, page integer, OUT rows bigint, OUT digest bytea) to public;
@@ -3236,6 +3670,20 @@ CREATE OR REPLACE FUNCTION recoup.authority_of(role_name name)
  IMMUTABLE; -- body c87aaefd7f07113ecb268a51222a3297
 comment on function recoup.authority_of(role_name name) is 'The authority of a role, or null.';
 grant execute on function recoup.authority_of(role_name name) to public;
+
+CREATE OR REPLACE FUNCTION recoup.beat()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body e7aa529e6ef18d39369422de958a3403
+comment on function recoup.beat() is 'Queues a heartbeat for its route: a receiver that misses it knows that no worker judges alerts.';
+
+CREATE OR REPLACE FUNCTION recoup.begin_alert_round(every_s integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5cbc1900c64b7bcf942778bc96ab606a
+comment on function recoup.begin_alert_round(every_s integer) is 'Whether it is time to judge again, and nobody else does: then the row is held until the transaction ends.';
+grant execute on function recoup.begin_alert_round(every_s integer) to public;
 
 grant execute on function recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, after_ bigint, last_ bigint, most bigint) to public;
 
@@ -3296,6 +3744,13 @@ CREATE OR REPLACE FUNCTION recoup.cancel_deliveries(ids uuid[])
  SET jit TO 'off'; -- body d15e7ee06d94ac41f87bd7aed82da17e
 comment on function recoup.cancel_deliveries(ids uuid[]) is 'Cancels those of these deliveries that are queued. Returns which there are, and their status before.';
 grant execute on function recoup.cancel_deliveries(ids uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_alert_event_1(l recoup.alert_event)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body aa3e8825b66687b9ae6a844e40eb9ce4
+comment on function recoup.canon_alert_event_1(l recoup.alert_event) is 'Canonical text of a row of recoup.alert_event, version 1.';
+grant execute on function recoup.canon_alert_event_1(l recoup.alert_event) to public;
 
 CREATE OR REPLACE FUNCTION recoup.canon_claim_log_1(l recoup.claim_log)
  RETURNS text
@@ -3423,6 +3878,13 @@ CREATE OR REPLACE FUNCTION recoup.canon_policy_2(l recoup.policy)
 comment on function recoup.canon_policy_2(l recoup.policy) is 'Canonical text of a row of recoup.policy, version 2.';
 grant execute on function recoup.canon_policy_2(l recoup.policy) to public;
 
+CREATE OR REPLACE FUNCTION recoup.canon_processed_1(l recoup.processed)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body b21fa4ea47e66b2175454f35a09b77a7
+comment on function recoup.canon_processed_1(l recoup.processed) is 'Canonical text of a row of recoup.processed, version 1.';
+grant execute on function recoup.canon_processed_1(l recoup.processed) to public;
+
 CREATE OR REPLACE FUNCTION recoup.canon_provenance_1(l recovery.provenance)
  RETURNS text
  LANGUAGE sql
@@ -3450,6 +3912,13 @@ CREATE OR REPLACE FUNCTION recoup.canon_sovereign_mint_air_2(l cl.sovereign_mint
  STABLE; -- body 18bf11147f5a50abff4abba00a0425f4
 comment on function recoup.canon_sovereign_mint_air_2(l cl.sovereign_mint_air) is 'Canonical text of a row of cl.sovereign_mint_air, version 2.';
 grant execute on function recoup.canon_sovereign_mint_air_2(l cl.sovereign_mint_air) to public;
+
+CREATE OR REPLACE FUNCTION recoup.check_routes()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6eb484f4d5466edde68c0e515463e3ea
+comment on function recoup.check_routes() is 'Refuses a policy that holds the address or the secret of a route: only names of environment variables.';
+grant execute on function recoup.check_routes() to public;
 
 CREATE OR REPLACE FUNCTION recoup.check_seal(s recoup.seal)
  RETURNS text
@@ -3523,7 +3992,7 @@ CREATE OR REPLACE FUNCTION recoup.close_windows(most integer, only_ bigint DEFAU
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 7f2905c47402d470cdb02b2da35793b7
+ SET jit TO 'off'; -- body eb15965b436d0daeb3d269b580ab22ee
 comment on function recoup.close_windows(most integer, only_ bigint) is 'Parks errors whose retry window closed, or one of them.';
 grant execute on function recoup.close_windows(most integer, only_ bigint) to public;
 
@@ -3541,6 +4010,16 @@ CREATE OR REPLACE FUNCTION recoup.common(these integer[], others integer[])
 comment on function recoup.common(these integer[], others integer[]) is 'The elements of both arrays, in order.';
 grant execute on function recoup.common(these integer[], others integer[]) to public;
 
+CREATE OR REPLACE FUNCTION recoup.content_alert_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body f79717dec9bffb2c6feda980c907cda2
+comment on function recoup.content_alert_births() is 'Digests of rows of recoup.alert at their birth, generated from the declaration.';
+
 CREATE OR REPLACE FUNCTION recoup.content_delivery_births()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -3548,7 +4027,7 @@ CREATE OR REPLACE FUNCTION recoup.content_delivery_births()
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
- SET bytea_output TO 'hex'; -- body fd92faccfbf13c68994f4de84ddf88f7
+ SET bytea_output TO 'hex'; -- body d29a36589fd94a99b60c45cdc9bc8863
 comment on function recoup.content_delivery_births() is 'Digests of rows of recoup.delivery at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_error_archive_month_births()
@@ -3608,6 +4087,16 @@ CREATE OR REPLACE FUNCTION recoup.content_retry_traceback_births()
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body 8b228dd4ba59cb352b0b40bf4d4c711a
 comment on function recoup.content_retry_traceback_births() is 'Digests of rows of recoup.retry_traceback at their birth, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION recoup.content_silence_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body b4be0913ab04f21bac760b66aa6c05f8
+comment on function recoup.content_silence_births() is 'Digests of rows of recoup.silence at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_worker_births()
  RETURNS trigger
@@ -3695,7 +4184,7 @@ CREATE OR REPLACE FUNCTION recoup.end_retries(tables text[], ids bigint[], token
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 084e428966791427f609caed00fe925f
+ SET jit TO 'off'; -- body f29627b6f92b29462db1e7d796f831c1
 comment on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) is 'Ends retries: resolved, retried later, parked, or archived. Late outcomes are stored, and not applied.';
 
 CREATE OR REPLACE FUNCTION recoup.ends_as(policy jsonb)
@@ -3757,7 +4246,7 @@ grant execute on function recoup.error_birth_broken(n recoup.error, now_ timesta
 CREATE OR REPLACE FUNCTION recoup.error_birth_broken(n recoup.error, now_ timestamp with time zone)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 138d993ba6ed728128e490e9d111b78b
+ STABLE; -- body 49a97c9ab2621c65b85b58253a0345c6
 comment on function recoup.error_birth_broken(n recoup.error, now_ timestamp with time zone) is 'What is wrong with an error at birth, as a text, or null.';
 
 CREATE OR REPLACE FUNCTION recoup.error_change(o recoup.error, n recoup.error)
@@ -3772,7 +4261,7 @@ grant execute on function recoup.error_change_broken(o recoup.error, n recoup.er
 CREATE OR REPLACE FUNCTION recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 9ec6bb9a56cc30cb5f66d72d3378cace
+ STABLE; -- body cbbf05cc2af86616f89529330c4ad97d
 comment on function recoup.error_change_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text) is 'The rule that a change breaks because its event would not tell it (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_digest(error_table text, error_id bigint, outreach_id uuid, work_key text, error_code text, error_signature text, severity text, category text, ttl_tier text, decided_by text, clamped_from text, overruled text, policy_version integer, created_at timestamp with time zone, lineage_id bigint, error_message text, payload jsonb) to public;
@@ -3788,7 +4277,7 @@ grant execute on function recoup.error_move_broken(o recoup.error, n recoup.erro
 CREATE OR REPLACE FUNCTION recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 9e1ab4ed3b161d48be4a38d214a3722f
+ STABLE; -- body f4069690810f95dbc280a0c6b95e3601
 comment on function recoup.error_move_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
 
 grant execute on function recoup.error_move_refusal(code_ text, o recoup.error, n recoup.error, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -3802,7 +4291,7 @@ comment on function recoup.error_move_refusal(code_ text, o recoup.error, n reco
 CREATE OR REPLACE FUNCTION recoup.error_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body 9dd395b78407d763006226213bda82b6
+ IMMUTABLE; -- body 6d7b7ed9bafbf21db85a7fa7dd357ac2
 comment on function recoup.error_move_rules() is 'The message and hint for each rule of recoup.error_move_broken.';
 grant execute on function recoup.error_move_rules() to public;
 
@@ -3812,6 +4301,20 @@ CREATE OR REPLACE FUNCTION recoup.error_policy()
  STABLE; -- body c4b629517326438365aae78abb19e88e
 comment on function recoup.error_policy() is 'The section on errors of the active policy.';
 grant execute on function recoup.error_policy() to public;
+
+CREATE OR REPLACE FUNCTION recoup.event_flags(e recoup.error_event)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE; -- body 5b5b45013152726bfa5e2e3c21598a9e
+comment on function recoup.event_flags(e recoup.error_event) is 'What metrics count of an event: 1 recorded, 2 ignored, 4 came to be parked, 8 its retries ended, 16 none was left, 32 is parked no more, 64 was escalated by a person or at level 2 or higher until then.';
+grant execute on function recoup.event_flags(e recoup.error_event) to public;
+
+CREATE OR REPLACE FUNCTION recoup.event_parks(e recoup.error_event)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE; -- body 73449004dcfc6ac30589c77c3f673c09
+comment on function recoup.event_parks(e recoup.error_event) is 'Whether an error came to be parked with this event.';
+grant execute on function recoup.event_parks(e recoup.error_event) to public;
 
 CREATE OR REPLACE FUNCTION recoup.expire_deliveries(most integer, only_ uuid DEFAULT NULL::uuid)
  RETURNS integer
@@ -3826,6 +4329,13 @@ CREATE OR REPLACE FUNCTION recoup.expire_deliveries(most integer, only_ uuid DEF
  SET jit TO 'off'; -- body 3499310aef94a5e9d66da3796e925148
 comment on function recoup.expire_deliveries(most integer, only_ uuid) is 'Ends as LAPSED all work that outlived its lease, or one unit of it, generated from the declaration.';
 grant execute on function recoup.expire_deliveries(most integer, only_ uuid) to public;
+
+CREATE OR REPLACE FUNCTION recoup.fall_back_deliveries()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body dbd4568a66f95f9a35da129ca5caf426
+comment on function recoup.fall_back_deliveries() is 'Queues a delivery that died once more, by the fallback route of the policy.';
 
 CREATE OR REPLACE FUNCTION recoup.filled(template text, words jsonb)
  RETURNS text
@@ -3851,6 +4361,28 @@ CREATE OR REPLACE FUNCTION recoup.follower_name(f recoup.follower)
  IMMUTABLE; -- body 3ed734ddb38ed5365aa07194f2531059
 comment on function recoup.follower_name(f recoup.follower) is 'The name of a follower''s trigger: ordered by letter, after the guard.';
 grant execute on function recoup.follower_name(f recoup.follower) to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_alert_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body daa2c90394c7576c7a7e882a862674ee
+comment on function recoup.guard_alert_births() is 'The guard of births of recoup.alert, generated from the declaration.';
+grant execute on function recoup.guard_alert_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_alert_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 16dc9b6dfde86343a9f39270cdb837ff
+comment on function recoup.guard_alert_moves() is 'The guard of moves of recoup.alert, generated from the declaration.';
+grant execute on function recoup.guard_alert_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_births()
  RETURNS trigger
@@ -3888,7 +4420,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_delivery_births()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body bc3aed3853670407c60a04e2e6df7b31
+ SET enable_mergejoin TO 'off'; -- body ac8d5e56b672442cd51d364789e18886
 comment on function recoup.guard_delivery_births() is 'The guard of births of recoup.delivery, generated from the declaration.';
 grant execute on function recoup.guard_delivery_births() to public;
 
@@ -3899,7 +4431,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_delivery_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body dd853f58b01da4b280c93efb6bdebd53
+ SET enable_mergejoin TO 'off'; -- body 8f99af6881aeba701f9ca2b9cee78134
 comment on function recoup.guard_delivery_moves() is 'The guard of moves of recoup.delivery, generated from the declaration.';
 grant execute on function recoup.guard_delivery_moves() to public;
 
@@ -3954,7 +4486,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body ac2d02447fc567a1b3a0f8d7c789f6c3
+ SET enable_mergejoin TO 'off'; -- body 19a4fb3779d82638c276e9dba99ef1ce
 comment on function recoup.guard_error_moves() is 'The guard of moves of recoup.error, generated from the declaration.';
 grant execute on function recoup.guard_error_moves() to public;
 
@@ -4096,6 +4628,28 @@ CREATE OR REPLACE FUNCTION recoup.guard_retry_traceback_exits()
 comment on function recoup.guard_retry_traceback_exits() is 'The guard of exits of recoup.retry_traceback, generated from the declaration.';
 grant execute on function recoup.guard_retry_traceback_exits() to public;
 
+CREATE OR REPLACE FUNCTION recoup.guard_silence_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body ac5f6a0146807b138355742f6249954e
+comment on function recoup.guard_silence_births() is 'The guard of births of recoup.silence, generated from the declaration.';
+grant execute on function recoup.guard_silence_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_silence_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body a3d8cf9bf08758e9f610bb0b39db832f
+comment on function recoup.guard_silence_moves() is 'The guard of moves of recoup.silence, generated from the declaration.';
+grant execute on function recoup.guard_silence_moves() to public;
+
 CREATE OR REPLACE FUNCTION recoup.guard_text(life recoup.lifecycle, kind_ text)
  RETURNS text
  LANGUAGE plpgsql
@@ -4178,6 +4732,14 @@ CREATE OR REPLACE FUNCTION recoup.hold_unclaimed(error_id_ bigint)
 comment on function recoup.hold_unclaimed(error_id_ bigint) is 'An error that waits for its retry, unclaimed and locked; or nothing.';
 grant execute on function recoup.hold_unclaimed(error_id_ bigint) to public;
 
+grant execute on function recoup.in_maintenance(policy jsonb, rule_ text, key_ text, now_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.in_maintenance(policy jsonb, rule_ text, key_ text, now_ timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE; -- body 755cbb67310f4350aac9dd65b4f0a4a8
+comment on function recoup.in_maintenance(policy jsonb, rule_ text, key_ text, now_ timestamp with time zone) is 'Whether a maintenance window of the policy covers a rule and a key at a time.';
+
 grant execute on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) to public;
 
 CREATE OR REPLACE FUNCTION recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot)
@@ -4188,9 +4750,9 @@ CREATE OR REPLACE FUNCTION recoup.in_window(incarnation_ integer, since_ pg_snap
 comment on function recoup.in_window(incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot) is 'SQL text: whether a row l of a log became visible between two snapshots.';
 
 CREATE OR REPLACE FUNCTION recoup.inherited(by_row bigint[], of_table text[], ids bigint[])
- RETURNS TABLE(heir bigint, old_lineage bigint, was_parked boolean, was_escalated boolean, was_retried boolean, old_created_at timestamp with time zone, old_tier text, old_expires_at timestamp with time zone, old_retry_count integer, old_max_retries integer, old_retry_until timestamp with time zone, last_retry_at timestamp with time zone, last_outcome text, last_failure text, old_parked_at timestamp with time zone, old_parked_by text, old_park_reason text, assigned_to text, last_reviewed_at timestamp with time zone, old_escalation_level integer, escalated_at timestamp with time zone, escalated_to text, escalation_reason text)
+ RETURNS TABLE(heir bigint, old_lineage bigint, was_parked boolean, was_escalated boolean, was_retried boolean, old_created_at timestamp with time zone, old_tier text, old_expires_at timestamp with time zone, old_retry_count integer, old_max_retries integer, old_retry_until timestamp with time zone, last_retry_at timestamp with time zone, last_outcome text, last_failure text, old_parked_at timestamp with time zone, old_parked_by text, old_park_reason text, assigned_to text, last_reviewed_at timestamp with time zone, old_level integer, old_escalated_at timestamp with time zone, old_owner text, old_reason text, old_parked_since timestamp with time zone, old_due_at timestamp with time zone, old_met_at timestamp with time zone, old_breached_at timestamp with time zone)
  LANGUAGE sql
- STABLE; -- body df2ef704d86d6c0c502aa45476378349
+ STABLE; -- body 08db895e7fead3242e43f3475fe286d9
 comment on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) is 'What a row of the call inherits from the error that it superseded (recoup.supersede_errors).';
 grant execute on function recoup.inherited(by_row bigint[], of_table text[], ids bigint[]) to public;
 
@@ -4201,7 +4763,7 @@ CREATE OR REPLACE FUNCTION recoup.insert_errors(new_ids bigint[], places integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_hashjoin TO 'on'
- SET enable_nestloop TO 'off'; -- body 705bfa4722a59660c2d8054b0bf0fa4f
+ SET enable_nestloop TO 'off'; -- body d43554a40b4fea7559f0e620b3473ad7
 comment on function recoup.insert_errors(new_ids bigint[], places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], work_keys text[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], overruled text[], decided_under integer, by_row bigint[], of_table text[], old_ids bigint[], policy jsonb, now_ timestamp with time zone, failed_at timestamp with time zone[]) is 'Writes new errors by their decisions and by what each inherits from the one that it supersedes.';
 
 CREATE OR REPLACE PROCEDURE recoup.install_clock()
@@ -4261,6 +4823,14 @@ CREATE OR REPLACE FUNCTION recoup.is_redaction(o recoup.error, n recoup.error)
  STABLE; -- body a24d8ce4863958862b70899fe780920e
 comment on function recoup.is_redaction(o recoup.error, n recoup.error) is 'Asked by a guard: whether a move of an error erases something of its texts, and does nothing else.';
 grant execute on function recoup.is_redaction(o recoup.error, n recoup.error) to public;
+
+grant execute on function recoup.judge_alerts(signals text[], keys text[], units text[], readings numeric[], samples bigint[], facts_ jsonb[], failures_ jsonb, OUT fired integer, OUT notified integer, OUT ended integer, OUT expired integer) to public;
+
+CREATE OR REPLACE FUNCTION recoup.judge_alerts(signals text[], keys text[], units text[], readings numeric[], samples bigint[], facts_ jsonb[], failures_ jsonb, OUT fired integer, OUT notified integer, OUT ended integer, OUT expired integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body a0873064360cba4ab801aead3f05a198
+comment on function recoup.judge_alerts(signals text[], keys text[], units text[], readings numeric[], samples bigint[], facts_ jsonb[], failures_ jsonb, OUT fired integer, OUT notified integer, OUT ended integer, OUT expired integer) is 'Judges readings by every rule of the policy: alerts fire, notify again, and end. Returns how many did.';
 
 CREATE OR REPLACE FUNCTION recoup.judge_error_changes(acting text, policy jsonb, changes jsonb)
  RETURNS void
@@ -4387,12 +4957,26 @@ CREATE OR REPLACE PROCEDURE recoup.make_error_table(IN name_ text, IN insert_onl
  LANGUAGE plpgsql; -- body dafabf373d4a3709cc28290a953fec78
 comment on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) is 'Makes an error table and its archive, unless they are there. Refuses names that somebody else has taken.';
 
+CREATE OR REPLACE FUNCTION recoup.matches_any(patterns jsonb, name_ text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE; -- body a21b5ca89a46d41359db903b6b194232
+comment on function recoup.matches_any(patterns jsonb, name_ text) is 'Whether a name matches one of these patterns, if there are any.';
+grant execute on function recoup.matches_any(patterns jsonb, name_ text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.matches_pattern(pattern text, name_ text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE; -- body 61e0ec60bc56f3a4dcfcd18a73706964
+comment on function recoup.matches_pattern(pattern text, name_ text) is 'Whether a name is this one, or begins as this one before its *.';
+grant execute on function recoup.matches_pattern(pattern text, name_ text) to public;
+
 grant execute on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb)
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body f523fffcff0f93ead20919cd6ef54e7e
+ STABLE; -- body da578b4a6b3144aa04d5a26268b1bb31
 comment on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) is 'Whether an error has expired, by a policy''s section on errors, and nothing keeps it.';
 
 CREATE OR REPLACE FUNCTION recoup.never()
@@ -4408,6 +4992,13 @@ CREATE OR REPLACE FUNCTION recoup.new_id()
  PARALLEL SAFE; -- as the clock and the server have it
 comment on function recoup.new_id() is 'A new id, rising with time (UUID version 7).';
 grant execute on function recoup.new_id() to public;
+
+CREATE OR REPLACE FUNCTION recoup.notify_alerts()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body efb732f44534800f0c5f5b960a59b567
+comment on function recoup.notify_alerts() is 'Queues the notices of alerts that fired, still fire, or ended, in the same transaction.';
 
 CREATE OR REPLACE FUNCTION recoup.now()
  RETURNS timestamp with time zone
@@ -4443,6 +5034,14 @@ CREATE OR REPLACE FUNCTION recoup.only_sealers()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 09686daa76c7b2a9da1a66c3c3a40995
 comment on function recoup.only_sealers() is 'Refuses every seal that recoup.seal_next did not make.';
 grant execute on function recoup.only_sealers() to public;
+
+grant execute on function recoup.owner_when_parked(error_table text, level integer, escalated_to text, parked_since timestamp with time zone, now_ timestamp with time zone, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.owner_when_parked(error_table text, level integer, escalated_to text, parked_since timestamp with time zone, now_ timestamp with time zone, policy jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 144164450e7e63c683e814472026398a
+comment on function recoup.owner_when_parked(error_table text, level integer, escalated_to text, parked_since timestamp with time zone, now_ timestamp with time zone, policy jsonb) is 'Who owns an error that is parked now: the owner of its tier, or who had it in that tier before.';
 
 CREATE OR REPLACE FUNCTION recoup.pausable_names(scope_ text)
  RETURNS SETOF text
@@ -4547,6 +5146,27 @@ CREATE OR REPLACE FUNCTION recoup.quoted(name_ text)
 comment on function recoup.quoted(name_ text) is 'A name with its schema, as SQL has it.';
 grant execute on function recoup.quoted(name_ text) to public;
 
+grant execute on function recoup.raise_tiers(most integer, only_ bigint, OUT breached integer, OUT raised integer) to public;
+
+CREATE OR REPLACE FUNCTION recoup.raise_tiers(most integer, only_ bigint DEFAULT NULL::bigint, OUT breached integer, OUT raised integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 73032cc8c1323a6f1e49d6a77c9b2c22
+comment on function recoup.raise_tiers(most integer, only_ bigint, OUT breached integer, OUT raised integer) is 'Marks reviews that are overdue, and raises parked errors to the tier that is due; or one of them.';
+
+CREATE OR REPLACE FUNCTION recoup.record_alerts()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8b229b4fda62dde81e66a5fd1624bc23
+comment on function recoup.record_alerts() is 'The event of an alert: it fired, notified again, or ended.';
+
 CREATE OR REPLACE FUNCTION recoup.record_claims()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -4586,7 +5206,7 @@ CREATE OR REPLACE FUNCTION recoup.record_error_births()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
- SET "DateStyle" TO 'iso, ymd'; -- body 12a4518ca04f5504f23d3b869e54d1d3
+ SET "DateStyle" TO 'iso, ymd'; -- body 3e45dec8133ad0304e016850d78ac511
 comment on function recoup.record_error_births() is 'RECORDED, with clamped_from and overruled where they are set.';
 
 CREATE OR REPLACE FUNCTION recoup.record_error_moves()
@@ -4597,7 +5217,7 @@ CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body c25bd7d0beab526ae8788516a9151361
+ SET enable_mergejoin TO 'off'; -- body a4710e9104e1e00e8002c5f454ff5fd9
 comment on function recoup.record_error_moves() is 'The event of a move: an outcome, a decision, being superseded.';
 
 grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], failed_at timestamp with time zone[], OUT ids bigint[]) to public;
@@ -4611,7 +5231,7 @@ CREATE OR REPLACE FUNCTION recoup.record_errors(places integer[], entities uuid[
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 95c520a347872690d5c7c2ad1588d833
+ SET jit TO 'off'; -- body 1ad6802c5ab36fa61861a75484ee523b
 comment on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], failed_at timestamp with time zone[], OUT ids bigint[]) is 'Records errors, superseding open errors of the same failure; ids in their order. Null: another policy is active.';
 
 CREATE OR REPLACE FUNCTION recoup.record_pauses()
@@ -4736,12 +5356,26 @@ CREATE OR REPLACE FUNCTION recoup.retry_with_digest(retry_with jsonb)
 comment on function recoup.retry_with_digest(retry_with jsonb) is 'Digest of an alternative, as the event of the unparking has it.';
 grant execute on function recoup.retry_with_digest(retry_with jsonb) to public;
 
+CREATE OR REPLACE FUNCTION recoup.routes_with_room(routes_ text[])
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE; -- body d481d40aae8ddf73f53ea85d41423a4d
+comment on function recoup.routes_with_room(routes_ text[]) is 'Those of these routes that the policy has, and for which not too many deliveries wait.';
+grant execute on function recoup.routes_with_room(routes_ text[]) to public;
+
 CREATE OR REPLACE FUNCTION recoup.row_name(subject_ text, key_ jsonb)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE; -- body ce9e99e049af50107c8c681c7ef6a4a7
 comment on function recoup.row_name(subject_ text, key_ jsonb) is 'A row, as a refusal names it.';
 grant execute on function recoup.row_name(subject_ text, key_ jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_alert_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 871d355620c226cacd66f9ea8638c10a
+comment on function recoup.rule_alert_births() is 'An alert fires by a rule of the active policy, for a value that was above its threshold for long enough.';
+grant execute on function recoup.rule_alert_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_archive_months()
  RETURNS trigger
@@ -4774,7 +5408,7 @@ grant execute on function recoup.rule_error_births() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_error_exits()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body e2ee85775a5952a6ec6c6534404161b3
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ca3be94253761ca1c8959a06e2d7e7c5
 comment on function recoup.rule_error_exits() is 'Only closed or expired errors leave, and none that is being retried or that recovery works on.';
 grant execute on function recoup.rule_error_exits() to public;
 
@@ -4791,6 +5425,13 @@ CREATE OR REPLACE FUNCTION recoup.rule_operation_births()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 57da7b371169e25cecbf0bd2558d609b
 comment on function recoup.rule_operation_births() is 'An operation with a canary begins with its first step, under the name and an authority of who begins it.';
 grant execute on function recoup.rule_operation_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_operation_items()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4ee40d7668903634b544c145ca582268
+comment on function recoup.rule_operation_items() is 'An operation has the items with which it began.';
+grant execute on function recoup.rule_operation_items() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_operation_moves()
  RETURNS trigger
@@ -4825,6 +5466,13 @@ CREATE OR REPLACE FUNCTION recoup.rule_retry_tracebacks()
  SET jit TO 'off'; -- body 280211e43f99b93b6c53964a4684969f
 comment on function recoup.rule_retry_tracebacks() is 'A traceback belongs to a retry that failed, under its token.';
 grant execute on function recoup.rule_retry_tracebacks() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_silences()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 76edd416a0e9c92b3be8c1c0fe671a1d
+comment on function recoup.rule_silences() is 'A silence begins now, for at most 90 days, and expires when its time has come.';
+grant execute on function recoup.rule_silences() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_times()
  RETURNS trigger
@@ -4921,6 +5569,28 @@ CREATE OR REPLACE FUNCTION recoup.settled_snapshot()
 comment on function recoup.settled_snapshot() is 'The current snapshot, with our own transaction among the running ones.';
 grant execute on function recoup.settled_snapshot() to public;
 
+CREATE OR REPLACE FUNCTION recoup.sla_end(e recoup.error, policy jsonb)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE; -- body 1c8d6d9b747f0308b7194d5bdc6339b3
+comment on function recoup.sla_end(e recoup.error, policy jsonb) is 'Until when an error has to be reviewed in its tier.';
+grant execute on function recoup.sla_end(e recoup.error, policy jsonb) to public;
+
+grant execute on function recoup.sla_met(status text, due_at timestamp with time zone, met_at timestamp with time zone, breached_at timestamp with time zone, now_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.sla_met(status text, due_at timestamp with time zone, met_at timestamp with time zone, breached_at timestamp with time zone, now_ timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE; -- body bd75b4bf001f3bdde1abdffa30418c3a
+comment on function recoup.sla_met(status text, due_at timestamp with time zone, met_at timestamp with time zone, breached_at timestamp with time zone, now_ timestamp with time zone) is 'sla_met_at of an error that is reviewed now: the first review in time ends the clock.';
+
+CREATE OR REPLACE FUNCTION recoup.sla_of(tier integer, policy jsonb)
+ RETURNS interval
+ LANGUAGE sql
+ IMMUTABLE; -- body 08dd89cb30e3dff15278308af8d00b81
+comment on function recoup.sla_of(tier integer, policy jsonb) is 'Within which time an error of this tier has to be reviewed, by a policy''s section on errors.';
+grant execute on function recoup.sla_of(tier integer, policy jsonb) to public;
+
 CREATE OR REPLACE FUNCTION recoup.snapshot_below(s pg_snapshot, below xid8)
  RETURNS pg_snapshot
  LANGUAGE sql
@@ -4935,6 +5605,13 @@ CREATE OR REPLACE FUNCTION recoup.stamp_policy()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body bac71e66c5c98b3f4aa4b50766d5e4f6
 comment on function recoup.stamp_policy() is 'Sets number, time and author of a new policy.';
 grant execute on function recoup.stamp_policy() to public;
+
+CREATE OR REPLACE FUNCTION recoup.stamp_processed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body aa13cf2750f0323b698b4b350678baae
+comment on function recoup.stamp_processed() is 'Checks the table and period of a processed count, and sets who reported it and when.';
+grant execute on function recoup.stamp_processed() to public;
 
 CREATE OR REPLACE FUNCTION recoup.statement_time()
  RETURNS timestamp with time zone
@@ -4979,6 +5656,66 @@ CREATE OR REPLACE FUNCTION recoup.sweep_errors(error_table_ text, most integer, 
  SET enable_mergejoin TO 'off'
  SET jit TO 'off'; -- body 9aa6e6eb5897e71bca70b04f8cddd46e
 comment on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) is 'Moves a maximum number of errors of one table to its archive: closed ones, then expired ones.';
+
+grant execute on function recoup.tier_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.tier_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body e2599604142bfea3b088fe4dd172e8d8
+comment on function recoup.tier_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule on tiers that a move breaks (recoup.error_move_rules), or null.';
+
+CREATE OR REPLACE FUNCTION recoup.tier_columns()
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE; -- body 794d9d10020be3021599d08417f7d445
+comment on function recoup.tier_columns() is 'The columns that the duty on tiers changes.';
+grant execute on function recoup.tier_columns() to public;
+
+grant execute on function recoup.tier_due(since timestamp with time zone, now_ timestamp with time zone, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.tier_due(since timestamp with time zone, now_ timestamp with time zone, policy jsonb)
+ RETURNS integer
+ LANGUAGE sql
+ STABLE; -- body bb42d55656180a56e4c0b25d0d31492d
+comment on function recoup.tier_due(since timestamp with time zone, now_ timestamp with time zone, policy jsonb) is 'The tier of an error that has been parked since this time, by a policy''s section on errors.';
+
+grant execute on function recoup.tier_facts(from_ integer, to_ integer, parked_since timestamp with time zone, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.tier_facts(from_ integer, to_ integer, parked_since timestamp with time zone, policy jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+ SET "TimeZone" TO 'utc'; -- body 108280c76548cc08b191bf5971c6f72e
+comment on function recoup.tier_facts(from_ integer, to_ integer, parked_since timestamp with time zone, policy jsonb) is 'Of a tier that was raised with time: since when it was due, and which tiers were skipped.';
+
+CREATE OR REPLACE FUNCTION recoup.tier_owner(error_table text, tier integer, policy jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body 1bacc9615088e85e5ba14e178fffe056
+comment on function recoup.tier_owner(error_table text, tier integer, policy jsonb) is 'Who owns a tier of a table: the hub team, the hub lead, the platform team. By a policy''s section on errors.';
+grant execute on function recoup.tier_owner(error_table text, tier integer, policy jsonb) to public;
+
+grant execute on function recoup.tier_when_parked(level integer, parked_since timestamp with time zone, now_ timestamp with time zone, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION recoup.tier_when_parked(level integer, parked_since timestamp with time zone, now_ timestamp with time zone, policy jsonb)
+ RETURNS integer
+ LANGUAGE sql
+ STABLE; -- body e248b403d020e4fb0691aaeff77b28e6
+comment on function recoup.tier_when_parked(level integer, parked_since timestamp with time zone, now_ timestamp with time zone, policy jsonb) is 'The tier of an error that is parked now: the first, or its place from when it was parked before.';
+
+CREATE OR REPLACE FUNCTION recoup.tiers_due(most integer, only_ bigint DEFAULT NULL::bigint)
+ RETURNS TABLE(error_table text, error_id bigint, due_at timestamp with time zone, is_sla boolean)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'; -- body a4524428fee82d868c37b6ab609de697
+comment on function recoup.tiers_due(most integer, only_ bigint) is 'Parked errors whose review is overdue, or whose tier is due, and since when: up to a number of each kind, or one.';
+grant execute on function recoup.tiers_due(most integer, only_ bigint) to public;
 
 grant execute on function recoup.wait_for_promotion(class integer, key_ integer, entities uuid[]) to public;
 
@@ -5833,6 +6570,7 @@ comment on column recovery.run.ended_with is 'Of a run that succeeded or failed:
 comment on column recovery.run.crash_reason is 'Of a crashed run: how that was found.';
 CREATE INDEX run_candidate ON recovery.run USING btree (candidate_id) WHERE candidate_id IS NOT NULL;
 CREATE INDEX run_claimed ON recovery.run USING btree (kind, started_at) WHERE queued_at IS NOT NULL AND started_at IS NOT NULL;
+CREATE INDEX run_crashed ON recovery.run USING btree (finished_at) WHERE status = 'crashed'::text;
 CREATE INDEX run_created ON recovery.run USING btree (created_at DESC, run_id);
 CREATE INDEX run_queued ON recovery.run USING btree (kind, queued_at, run_id) WHERE status = 'queued'::text;
 CREATE UNIQUE INDEX run_retry_of ON recovery.run USING btree (retry_of) WHERE retry_of IS NOT NULL;
@@ -6067,7 +6805,7 @@ grant execute on function recovery.ask_people(ids uuid[], keys text[], incidents
 CREATE OR REPLACE FUNCTION recovery.ask_people(ids uuid[], keys text[], incidents uuid[], actions text[], parameters jsonb[], matches uuid[])
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0915eb22d845b0b7a5ce3f0cb95d2984
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8bf70c45ffe86cd882d459bf7b1ed66c
 comment on function recovery.ask_people(ids uuid[], keys text[], incidents uuid[], actions text[], parameters jsonb[], matches uuid[]) is 'The action manual: a task for a person, with a due time.';
 
 grant execute on function recovery.attach_scopes(ids uuid[], scopes uuid[], execute_by_ timestamp with time zone[]) to public;
@@ -6087,7 +6825,7 @@ comment on function recovery.attach_scopes(ids uuid[], scopes uuid[], execute_by
 CREATE OR REPLACE FUNCTION recovery.break_circuits(ids uuid[])
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 7efdeb4208c9ac617d8fea32b5c026d4
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 32d3f840ca615499bfe64a978fa21278
 comment on function recovery.break_circuits(ids uuid[]) is 'The action circuit_breaker: opens the breakers that candidates name, unless they are open.';
 grant execute on function recovery.break_circuits(ids uuid[]) to public;
 
@@ -6134,7 +6872,7 @@ grant execute on function recovery.candidate_move_broken(o recovery.candidate, n
 CREATE OR REPLACE FUNCTION recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body d5e7bfb14dd8b5662d79e74f107dc395
+ STABLE; -- body d337fbb5caa3e0fae9ef3d6c221c7612
 comment on function recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a candidate breaks (recovery.candidate_move_rules), or null.';
 
 grant execute on function recovery.candidate_move_refusal(code_ text, o recovery.candidate, n recovery.candidate, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -6148,7 +6886,7 @@ comment on function recovery.candidate_move_refusal(code_ text, o recovery.candi
 CREATE OR REPLACE FUNCTION recovery.candidate_move_rules()
  RETURNS TABLE(code text, sqlstate text, message text, hint text)
  LANGUAGE sql
- IMMUTABLE; -- body 41188bc1544c7f442aaf506073656299
+ IMMUTABLE; -- body 1b8517e2a43d030e31fcf0bfaa8d2e16
 comment on function recovery.candidate_move_rules() is 'The message and hint for each rule of recovery.candidate_move_broken.';
 grant execute on function recovery.candidate_move_rules() to public;
 
@@ -6178,7 +6916,7 @@ CREATE OR REPLACE FUNCTION recovery.claim_candidates(among text[], most integer,
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 33157e2ba4024ea091214e329e0c414f
+ SET jit TO 'off'; -- body 8612ce00075b0b88e64af8a23fb6baf6
 comment on function recovery.claim_candidates(among text[], most integer, worker_ text, lease interval, outside boolean, OUT ids uuid[], OUT matches uuid[], OUT actions text[], OUT types text[], OUT kinds text[], OUT given jsonb[], OUT keys text[], OUT timeouts integer[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Starts candidates that may start, approved ones first, within what is left of their scopes, under one lease.';
 
 grant execute on function recovery.claim_matches(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT rounds integer[], OUT wakes_ integer[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
@@ -6418,7 +7156,7 @@ comment on function recovery.error_heads(refs text[], OUT ref text, OUT error_ta
 CREATE OR REPLACE FUNCTION recovery.escalate_errors(ids uuid[], refs text[])
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body a4ab0548a30deb026a9f7e2782b492ed
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 96535ede131d52a5e4ad6bcbb2b03583
 comment on function recovery.escalate_errors(ids uuid[], refs text[]) is 'The action escalate, for parked errors: the next tier and its owner; with an approval, also the status.';
 grant execute on function recovery.escalate_errors(ids uuid[], refs text[]) to public;
 
@@ -6779,7 +7517,7 @@ comment on function recovery.known(ids uuid[], half_life_days double precision, 
 CREATE OR REPLACE FUNCTION recovery.lacks(action_type text, subject_kind text, parameters jsonb)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE; -- body 4cf95d0d8f8b023255f0ed69bc3694db
+ IMMUTABLE; -- body 847dda623b6c302c86d55e7831d34c5e
 comment on function recovery.lacks(action_type text, subject_kind text, parameters jsonb) is 'What an action has to be given for a subject of a kind and is not, or is not usable; null: nothing.';
 grant execute on function recovery.lacks(action_type text, subject_kind text, parameters jsonb) to public;
 
@@ -6847,7 +7585,7 @@ CREATE OR REPLACE FUNCTION recovery.make_effects(ids_ uuid[], tokens uuid[], OUT
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET jit TO 'off'; -- body b3117c86271399c2239b65e9ad1ce178
+ SET jit TO 'off'; -- body 9e1e84737bc917bc2edaed93a2db5e98
 comment on function recovery.make_effects(ids_ uuid[], tokens uuid[], OUT candidates uuid[], OUT statuses text[]) is 'Makes the effects of claimed candidates in this database. Of each: made, late, or why not.';
 
 CREATE OR REPLACE FUNCTION recovery.makes(action_type text, subject_kind text, parameters jsonb DEFAULT NULL::jsonb)
@@ -6869,7 +7607,7 @@ grant execute on function recovery.notify_of(ids uuid[], keys text[], incidents 
 CREATE OR REPLACE FUNCTION recovery.notify_of(ids uuid[], keys text[], incidents uuid[], actions text[], parameters jsonb[], matches uuid[])
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 123e7d11ef0f5b799141faba2560b364
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b641748ff6fb92dae21a3f8860e2c0d6
 comment on function recovery.notify_of(ids uuid[], keys text[], incidents uuid[], actions text[], parameters jsonb[], matches uuid[]) is 'The action notify: a delivery in the outbox.';
 
 grant execute on function recovery.open_breakers(names text[], reason_ text, candidates uuid[], at_ timestamp with time zone) to public;
@@ -7125,7 +7863,7 @@ comment on function recovery.rescore(ids uuid[], confidences double precision[],
 CREATE OR REPLACE FUNCTION recovery.retry_errors(ids uuid[], refs text[])
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5800ea4ac60c3b00f8b78e49d8483d1b
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6a16a1c3a89ab417a8799ce4f7cb3e1a
 comment on function recovery.retry_errors(ids uuid[], refs text[]) is 'The actions retry and fallback, for parked errors: requeued, with the alternative, if there is one.';
 grant execute on function recovery.retry_errors(ids uuid[], refs text[]) to public;
 
@@ -7146,9 +7884,16 @@ grant execute on function recovery.retry_runs(ids uuid[], refs text[], keys text
 CREATE OR REPLACE FUNCTION recovery.review_errors(refs text[])
  RETURNS void
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4204f40938d188b9229361a090187e86
-comment on function recovery.review_errors(refs text[]) is 'The approval of a candidate is a review of its error.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body fc89cc3e66554234232055c5cf7c1111
+comment on function recovery.review_errors(refs text[]) is 'The decision on a candidate is a review of its error.';
 grant execute on function recovery.review_errors(refs text[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.review_errors_of(matches uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 491c3ee7af5d999720093b6f66539761
+comment on function recovery.review_errors_of(matches uuid[]) is 'Reviews the errors of these matches.';
+grant execute on function recovery.review_errors_of(matches uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.rule_breakers()
  RETURNS trigger
@@ -7300,8 +8045,8 @@ grant execute on function recovery.served_as(action_name text, action_type text,
 CREATE OR REPLACE FUNCTION recovery.settle_approvals(ids uuid[], scopes uuid[], of_errors uuid[])
  RETURNS void
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8270bacbe143b89a0be920f1726836f6
-comment on function recovery.settle_approvals(ids uuid[], scopes uuid[], of_errors uuid[]) is 'An approval needs an active scope, and is a review of the error.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6aaa53c233794a29917eca40da98c241
+comment on function recovery.settle_approvals(ids uuid[], scopes uuid[], of_errors uuid[]) is 'An approval needs an active scope, comes through another login than the proposal, and is a review of the error.';
 grant execute on function recovery.settle_approvals(ids uuid[], scopes uuid[], of_errors uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.settle_candidates()
@@ -7315,8 +8060,8 @@ CREATE OR REPLACE FUNCTION recovery.settle_candidates()
  SET enable_mergejoin TO 'off'
  SET enable_hashjoin TO 'on'
  SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'; -- body a0b7a2565de323b63ebc9318c58e3361
-comment on function recovery.settle_candidates() is 'A claim spends its scopes and takes a lease; an effect of ours is made; an approval reviews the error.';
+ SET enable_bitmapscan TO 'off'; -- body a026d10c0c59106e139fa219d78f2748
+comment on function recovery.settle_candidates() is 'A claim spends its scopes and takes a lease; an effect of ours is made; a decision reviews the error.';
 
 grant execute on function recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[]) to public;
 
@@ -7326,7 +8071,7 @@ CREATE OR REPLACE FUNCTION recovery.settle_effects(ids uuid[], types text[], kin
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_nestloop TO 'on'
  SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'; -- body 7d015a01d4a0df3a2eed384b06a4d487
+ SET enable_bitmapscan TO 'off'; -- body 153ce19d3325fdae543d2454926c2b07
 comment on function recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[]) is 'Makes the effects of candidates in this database, by kind, in sets.';
 
 CREATE OR REPLACE FUNCTION recovery.settle_probes(now_ timestamp with time zone DEFAULT recoup.now())

@@ -52,3 +52,12 @@ select (select count(*) from recoup.delivery d
            and d.outcome <> 'CANCELLED') as dead,
        (select extract(epoch from recoup.now() - min(q.wake_at)) from recoup.delivery_queue q
          where q.token is null and q.wake_at <= recoup.now()) as waits_s;
+
+-- name: dead_by_route
+-- Given up in 24 hours and not by a person. Heartbeats are not counted: their receiver misses them.
+select d.route, count(*)
+  from (select d.route from recoup.delivery d
+         where d.status = 'dead' and d.ended_at > (select recoup.now()) - interval '24 hours'
+           and d.outcome <> 'CANCELLED' and d.origin <> 'heartbeat'
+         limit %(most)s) d
+ group by d.route;

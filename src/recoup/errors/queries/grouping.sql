@@ -1,16 +1,16 @@
 -- name: open
 (select o.error_id, o.error_table, o.outreach_id, o.error_code, o.error_message, o.error_signature, o.severity,
-        o.category, o.status, o.parked_at, o.created_at
+        o.category, o.status, o.parked_at, o.sla_due_at, o.sla_met_at, o.created_at
    from recoup.error o where o.archived_at is null)
 
 -- name: all
 -- Closed ones and those in the archives, as well.
 (select o.error_id, o.error_table, o.outreach_id, o.error_code, o.error_message, o.error_signature, o.severity,
-        o.category, o.status, o.parked_at, o.created_at
+        o.category, o.status, o.parked_at, o.sla_due_at, o.sla_met_at, o.created_at
    from recoup.error o
   union all
  select a.error_id, a.error_table, a.outreach_id, a.error_code, a.error_message, a.error_signature, a.severity,
-        a.category, a.status, a.parked_at, a.created_at
+        a.category, a.status, a.parked_at, a.sla_due_at, a.sla_met_at, a.created_at
    from recoup.error_archive a)
 
 -- name: groups

@@ -173,17 +173,14 @@ select 'errors/7/archived-as-it-was' as breaks, a.error_table, a.error_id, a.arc
 -- What people did with an error, compared with their events. An error that superseded another may have inherited it,
 -- and so may one that is older than its record; that is checked with the births.
 with kept as (
-  select e.error_table, e.error_id, e.parked_by, e.assigned_to, e.last_reviewed_at, e.escalation_level, e.created_at,
-         e.decided_by
+  select e.error_table, e.error_id, e.status, e.parked_by, e.assigned_to, e.last_reviewed_at, e.created_at, e.decided_by
     from recoup.error e
-   where e.assigned_to is not null or e.last_reviewed_at is not null or e.escalation_level > 0
+   where e.assigned_to is not null or e.last_reviewed_at is not null or e.status = 'ESCALATED'
       or e.parked_by <> 'system'
   union all
-  select a.error_table, a.error_id, a.parked_by, a.assigned_to, a.last_reviewed_at, a.escalation_level, a.created_at,
-         a.decided_by
+  select a.error_table, a.error_id, a.status, a.parked_by, a.assigned_to, a.last_reviewed_at, a.created_at, a.decided_by
     from recoup.error_archive a
-   where a.assigned_to is not null or a.last_reviewed_at is not null or a.escalation_level > 0
-      or a.parked_by <> 'system'),
+   where a.assigned_to is not null or a.last_reviewed_at is not null or a.parked_by <> 'system'),
 replaced as (
   select e.error_table, e.superseded_by as error_id from recoup.error e where e.superseded_by is not null
   union
@@ -192,12 +189,16 @@ told as (
   select e.error_table, e.error_id, min(e.logged_at) filter (where e.event_type = 'RECORDED') as recorded_at,
          max(e.actor_id) filter (where e.event_type = 'RECORDED') as recorded_by,
          bool_or(e.event_type = 'PARKED') as parked, bool_or(e.event_type = 'ASSIGNED') as assigned,
-         bool_or(e.event_type = 'REVIEWED') as reviewed, bool_or(e.event_type = 'ESCALATED') as escalated
+         -- Whatever a person decides is a review.
+         bool_or(e.event_type = 'REVIEWED'
+                 or e.event_type in ('ASSIGNED', 'ESCALATED', 'UNPARKED', 'RESOLVED', 'RETIRED')
+                    and e.authority = 'recoup_operator') as reviewed,
+         bool_or(e.event_type = 'ESCALATED') as escalated
     from recoup.error_event e
    where (e.error_table, e.error_id) in (select k.error_table, k.error_id from kept k)
    group by 1, 2)
-select 'errors/4/by-people' as breaks, k.error_table, k.error_id, k.parked_by, k.assigned_to, k.last_reviewed_at,
-       k.escalation_level
+select 'errors/4/by-people' as breaks, k.error_table, k.error_id, k.status, k.parked_by, k.assigned_to,
+       k.last_reviewed_at
   from kept k
   join told t on t.error_table = k.error_table and t.error_id = k.error_id
   left join replaced r on r.error_table = k.error_table and r.error_id = k.error_id
@@ -206,7 +207,7 @@ select 'errors/4/by-people' as breaks, k.error_table, k.error_id, k.parked_by, k
    and (k.parked_by <> 'system' and not t.parked
           and not (k.decided_by = 'person' and k.parked_by = t.recorded_by)
         or k.assigned_to is not null and not t.assigned
-        or k.last_reviewed_at is not null and not t.reviewed or k.escalation_level > 0 and not t.escalated)
+        or k.last_reviewed_at is not null and not t.reviewed or k.status = 'ESCALATED' and not t.escalated)
 
 -- name: repeated
 -- The columns on the last retry, the parking, the owner, the escalation and the last review, compared with their
@@ -224,6 +225,10 @@ with said as (
      (case when e.token is not null or e.event_type in ('SUCCEEDED', 'FAILED', 'LAPSED') then 'retry' end),
      (case e.event_type when 'ASSIGNED' then 'owner' when 'ESCALATED' then 'level' when 'UNPARKED' then 'level'
                         when 'REVIEWED' then 'review' end),
+     (case when e.to_status = 'PARKED' and e.from_status in ('ACTIVE', 'RETRY_PENDING') then 'level' end),
+     (case when e.event_type = 'REVIEWED'
+             or e.event_type in ('ASSIGNED', 'ESCALATED', 'UNPARKED', 'RESOLVED', 'RETIRED')
+                and e.authority = 'recoup_operator' then 'last review' end),
      (case when e.event_type in ('RECORDED', 'PARKED') and e.to_status in ('PARKED', 'ESCALATED')
              or e.event_type in ('FAILED', 'LAPSED', 'WINDOW_CLOSED') and e.to_status = 'PARKED' then 'parking' end)
      ) k (kind)
@@ -250,7 +255,9 @@ select 'errors/2/repeated' as breaks, e.error_table, e.error_id, s.event_type, s
                            and ((e.escalated_to, e.escalation_level, e.escalation_reason)
                                   is distinct from (s.facts ->> 'to', (s.facts ->> 'level')::integer, s.reason)
                                 or (abs(extract(epoch from e.escalated_at - s.logged_at)) < 60) is not true)
-         when 'review' then (abs(extract(epoch from e.last_reviewed_at - s.logged_at)) < 60) is not true
+         -- Decisions of older releases were no reviews.
+         when 'review' then (e.last_reviewed_at > s.logged_at - interval '1 minute') is not true
+         when 'last review' then e.last_reviewed_at > s.logged_at + interval '1 minute'
          -- At birth it may be inherited, and then the age is, too.
          when 'parking' then e.parked_at is not null
                              and (s.event_type in ('RECORDED', 'PARKED') and e.park_reason is distinct from s.reason

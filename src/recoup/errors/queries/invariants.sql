@@ -268,7 +268,7 @@ select b.breaks, r.error_table, r.error_id, r.severity, r.category, r.error_code
       case when r.born_as = 'PARKED'
                 and r.born_reason not in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED', 'NON_RETRYABLE_ERROR',
                                           'ESCALATION_REQUIRED', 'EXTERNAL_DEPENDENCY', 'DATA_QUALITY')
-                and r.born_reason is distinct from r.old_reason
+                and r.born_reason is distinct from r.old_reason and not r.forgotten
            then 'errors/4/park-reasons' end,
       -- STRUCTURAL, or a code or a severity that parks; or no retry was left, or none in time.
       case when not r.forgotten and r.born_as = 'PARKED' and not r.was_parked

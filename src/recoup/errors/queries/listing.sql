@@ -12,6 +12,8 @@
      and (%(newer)s::interval is null or e.created_at > (select recoup.now()) - %(newer)s::interval)
      and (%(parked)s::interval is null
           or e.status in ('PARKED', 'ESCALATED') and e.parked_at < (select recoup.now()) - %(parked)s::interval)
+     and (%(breached)s::boolean is null
+          or e.status in ('PARKED', 'ESCALATED') and e.sla_met_at is null and e.sla_due_at < (select recoup.now()))
 
 -- name: list_live
 -- Along the primary keys from the newest on, or from behind the last that was shown: no more rows are read than shown,
@@ -20,21 +22,46 @@
 select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
        e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at,
        (select q.worker from recoup.error_queue q where q.unit = e.error_id) as leased_by,
-       e.parked_at, e.park_reason, e.assigned_to, e.escalated_to, e.escalation_level, e.created_at, e.expires_at,
+       e.parked_at, e.park_reason, e.assigned_to, e.escalated_to, e.escalation_level, e.parked_since, e.escalated_at,
+       e.last_reviewed_at, e.sla_due_at, e.sla_met_at, e.sla_breached_at, e.created_at, e.expires_at,
        e.archived_at, e.archive_reason, coalesce(e.lineage_id, e.error_id) as lineage_id
   from recoup.error e
  where e.error_table = any(%(tables)s::text[]) and e.error_id < %(after)s
    and (%(archived)s
         or case when %(entities)s::uuid[] is null and %(statuses)s::text[] is null and %(parked)s::interval is null
+                     and %(breached)s::boolean is null
                 then num_nulls(e.archived_at) = 1 else e.archived_at is null end)
    and {matching}
  order by e.error_id desc limit %(limit)s;
+
+-- name: park_queue
+-- What waits for its review: along the index of breaches, and along that of the clocks that run.
+select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
+       e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at,
+       (select q.worker from recoup.error_queue q where q.unit = e.error_id) as leased_by,
+       e.parked_at, e.park_reason, e.assigned_to, e.escalated_to, e.escalation_level, e.parked_since, e.escalated_at,
+       e.last_reviewed_at, e.sla_due_at, e.sla_met_at, e.sla_breached_at, e.created_at, e.expires_at,
+       e.archived_at, e.archive_reason, coalesce(e.lineage_id, e.error_id) as lineage_id
+  from (
+  (select e.* from recoup.error e
+    where e.error_table = any(%(tables)s::text[]) and e.status in ('PARKED', 'ESCALATED') and e.archived_at is null
+      and e.sla_breached_at is not null
+      and {matching}
+    order by e.sla_due_at limit %(limit)s)
+  union all
+  (select e.* from recoup.error e
+    where e.error_table = any(%(tables)s::text[]) and e.status in ('PARKED', 'ESCALATED') and e.archived_at is null
+      and e.sla_met_at is null and e.sla_breached_at is null
+      and {matching}
+    order by e.sla_due_at limit %(limit)s)) e
+ order by e.sla_due_at, e.error_id limit %(limit)s;
 
 -- name: list_archived
 select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
        e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at,
        null as leased_by,
-       e.parked_at, e.park_reason, e.assigned_to, e.escalated_to, e.escalation_level, e.created_at, e.expires_at,
+       e.parked_at, e.park_reason, e.assigned_to, e.escalated_to, e.escalation_level, e.parked_since, e.escalated_at,
+       e.last_reviewed_at, e.sla_due_at, e.sla_met_at, e.sla_breached_at, e.created_at, e.expires_at,
        e.archived_at, e.archive_reason, coalesce(e.lineage_id, e.error_id) as lineage_id
   from recoup.error_archive e
  where e.error_table = any(%(tables)s::text[]) and %(archived)s

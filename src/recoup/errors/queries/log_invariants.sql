@@ -22,6 +22,7 @@ with lawful (event_type, from_status, to_status) as (values
   ('RESOLVED', 'ESCALATED', 'RESOLVED'),
   ('CLEARED', 'ACTIVE', 'RESOLVED'), ('CLEARED', 'RETRY_PENDING', 'RESOLVED'),
   ('ESCALATED', 'PARKED', 'ESCALATED'), ('ESCALATED', 'PARKED', 'PARKED'), ('ESCALATED', 'ESCALATED', 'ESCALATED'),
+  ('SLA_BREACHED', 'PARKED', 'PARKED'), ('SLA_BREACHED', 'ESCALATED', 'ESCALATED'),
   ('ARCHIVED', 'ACTIVE', 'ARCHIVED'), ('ARCHIVED', 'RETRY_PENDING', 'ARCHIVED'), ('ARCHIVED', 'PARKED', 'ARCHIVED'),
   ('ARCHIVED', 'ESCALATED', 'ARCHIVED'), ('ARCHIVED', 'RESOLVED', 'ARCHIVED')),
 events as (
@@ -66,7 +67,7 @@ select b.breaks, e.error_table, e.error_id, e.seq, e.event_type, e.from_status, 
       case when e.retry_count - e.before_count not in (0, 1)
              or e.event_type in ('SUCCEEDED', 'FAILED', 'LAPSED') and e.retry_count <> e.before_count + 1
              or e.event_type in ('CLAIMED', 'WINDOW_CLOSED', 'UNPARKED', 'ASSIGNED', 'REVIEWED', 'ESCALATED',
-                                 'ARCHIVED') and e.retry_count <> e.before_count
+                                 'SLA_BREACHED', 'ARCHIVED') and e.retry_count <> e.before_count
            then 'errors/5/retry-count' end,
       case when e.under_way not in (0, 1)
              or e.event_type = 'CLAIMED' and e.under_way <> 1
@@ -78,7 +79,11 @@ select b.breaks, e.error_table, e.error_id, e.seq, e.event_type, e.from_status, 
                 and not (e.from_status in ('PARKED', 'ESCALATED') and case e.authority
                            when 'recoup_executor' then e.event_type in ('UNPARKED', 'RETIRED', 'ESCALATED')
                            when 'recoup_reviewer' then e.event_type = 'REVIEWED'
+                           -- With time, a tier rises, and the status stays.
+                           when 'recoup_error_worker'
+                             then e.event_type = 'ESCALATED' and e.from_status = e.to_status
                            else false end)
+             or e.event_type = 'SLA_BREACHED' and e.authority <> 'recoup_error_worker'
              or e.event_type = 'CLEARED' and e.authority <> 'recoup_hub'
              or e.event_type in ('CLAIMED', 'SUCCEEDED', 'FAILED', 'LAPSED', 'WINDOW_CLOSED')
                 and e.authority not in ('recoup_error_worker', 'recoup_hub')

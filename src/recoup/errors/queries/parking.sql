@@ -29,10 +29,21 @@ select a.error_table, a.error_id
   join recoup.error_archive a on a.error_table = g.error_table and a.error_id = g.error_id;
 
 -- name: park
--- A retry that is under way ends: its worker's token is no longer valid, and the retry counts.
-with t as materialized (select recoup.now() as now_, recoup.acting_id() as who)
+-- A retry that is under way ends: its worker's token is no longer valid, and the retry counts. In the first tier, or in
+-- the one where it was.
+with t as materialized (
+  select recoup.now() as now_, recoup.acting_id() as who, recoup.error_policy() as policy)
 update recoup.error e
    set status = 'PARKED', disposition = 'PARKED', parked_at = t.now_, parked_by = t.who, park_reason = %(reason)s,
+       parked_since = coalesce(e.parked_since, t.now_),
+       escalation_level = recoup.tier_when_parked(e.escalation_level, e.parked_since, t.now_, t.policy),
+       escalated_at = t.now_,
+       escalated_to = recoup.owner_when_parked(e.error_table, e.escalation_level, e.escalated_to, e.parked_since,
+                                               t.now_, t.policy),
+       escalation_reason = %(reason)s,
+       sla_due_at = t.now_ + recoup.sla_of(
+         recoup.tier_when_parked(e.escalation_level, e.parked_since, t.now_, t.policy), t.policy),
+       sla_met_at = null, sla_breached_at = null,
        next_retry_at = null, retry_count = e.retry_count + (g.token is not null)::integer,
        token = coalesce(g.token, e.token), last_retry_at = coalesce(g.claimed_at, e.last_retry_at),
        updated_at = greatest(e.updated_at, t.now_)
@@ -44,15 +55,18 @@ update recoup.error e
    and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
 
 -- name: unpark
--- Without a window: a person started it. Its parking columns are cleared; the log has them. It is kept for its tier
--- from now, so that there is time for its retries.
+-- Without a window: a person started it. Its parking columns are cleared; the log has them. Its place among the tiers
+-- of escalation is kept, in case it is parked again. It is kept for its tier from now, so that there is time for its
+-- retries.
 with t as materialized (select recoup.now() as now_, recoup.error_policy() as policy)
 update recoup.error e
    set status = 'RETRY_PENDING', disposition = 'RETRY', max_retries = greatest(e.max_retries, e.retry_count + 1),
        next_retry_at = t.now_, retry_until = null,
        expires_at = greatest(e.expires_at, recoup.kept_until(e.ttl_tier, t.now_, t.policy)),
-       parked_at = null, parked_by = null, park_reason = null,
-       escalation_level = 0, escalated_at = null, escalated_to = null, escalation_reason = null, retry_with = null,
+       parked_at = null, parked_by = null, park_reason = null, parked_since = coalesce(e.parked_since, e.parked_at),
+       last_reviewed_at = t.now_,
+       sla_met_at = recoup.sla_met(e.status, e.sla_due_at, e.sla_met_at, e.sla_breached_at, t.now_),
+       retry_with = null,
        updated_at = greatest(e.updated_at, t.now_)
   from t, unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
  where e.error_table = g.error_table and e.error_id = g.error_id
@@ -62,6 +76,8 @@ update recoup.error e
 with t as materialized (select recoup.now() as now_)
 update recoup.error e
    set status = 'RESOLVED', archived_at = t.now_, archive_reason = 'RESOLVED',
+       last_reviewed_at = t.now_,
+       sla_met_at = recoup.sla_met(e.status, e.sla_due_at, e.sla_met_at, e.sla_breached_at, t.now_),
        next_retry_at = null, retry_count = e.retry_count + (g.token is not null)::integer,
        token = coalesce(g.token, e.token), last_retry_at = coalesce(g.claimed_at, e.last_retry_at),
        updated_at = greatest(e.updated_at, t.now_)
@@ -73,10 +89,13 @@ update recoup.error e
    and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
 
 -- name: escalate
-with t as materialized (select recoup.now() as now_)
+-- The clock of its new tier begins; that of the one before ends.
+with t as materialized (select recoup.now() as now_, recoup.error_policy() as policy)
 update recoup.error e
    set status = 'ESCALATED', escalation_level = g.level, escalated_at = t.now_, escalated_to = g.owner,
-       escalation_reason = %(reason)s, updated_at = greatest(e.updated_at, t.now_)
+       escalation_reason = %(reason)s, parked_since = coalesce(e.parked_since, e.parked_at),
+       sla_due_at = t.now_ + recoup.sla_of(g.level, t.policy), sla_met_at = null, sla_breached_at = null,
+       last_reviewed_at = t.now_, updated_at = greatest(e.updated_at, t.now_)
   from t, unnest(%(tables)s::text[], %(ids)s::bigint[], %(levels)s::integer[], %(owners)s::text[])
             g (error_table, error_id, level, owner)
  where e.error_table = g.error_table and e.error_id = g.error_id
@@ -85,7 +104,9 @@ update recoup.error e
 -- name: assign
 with t as materialized (select recoup.now() as now_)
 update recoup.error e
-   set assigned_to = %(to)s, updated_at = greatest(e.updated_at, t.now_)
+   set assigned_to = %(to)s, last_reviewed_at = t.now_,
+       sla_met_at = recoup.sla_met(e.status, e.sla_due_at, e.sla_met_at, e.sla_breached_at, t.now_),
+       updated_at = greatest(e.updated_at, t.now_)
   from t, unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
  where e.error_table = g.error_table and e.error_id = g.error_id
    and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
@@ -93,7 +114,9 @@ update recoup.error e
 -- name: review
 with t as materialized (select recoup.now() as now_)
 update recoup.error e
-   set last_reviewed_at = t.now_, updated_at = greatest(e.updated_at, t.now_)
+   set last_reviewed_at = t.now_,
+       sla_met_at = recoup.sla_met(e.status, e.sla_due_at, e.sla_met_at, e.sla_breached_at, t.now_),
+       updated_at = greatest(e.updated_at, t.now_)
   from t, unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)
  where e.error_table = g.error_table and e.error_id = g.error_id
    and e.error_table = any(%(among)s::text[]) and e.error_id = any(%(ids)s::bigint[]);
@@ -102,7 +125,8 @@ update recoup.error e
 -- Its status stays; the archiver moves it.
 with t as materialized (select recoup.now() as now_)
 update recoup.error e
-   set archived_at = t.now_, archive_reason = 'MANUAL',
+   set archived_at = t.now_, archive_reason = 'MANUAL', last_reviewed_at = t.now_,
+       sla_met_at = recoup.sla_met(e.status, e.sla_due_at, e.sla_met_at, e.sla_breached_at, t.now_),
        next_retry_at = null, retry_count = e.retry_count + (g.token is not null)::integer,
        token = coalesce(g.token, e.token), last_retry_at = coalesce(g.claimed_at, e.last_retry_at),
        updated_at = greatest(e.updated_at, t.now_)

@@ -14,12 +14,17 @@ language sql stable as $$
   -- An hour, because clocks are set back: inherited times are normally in the past, and where they are not, the failure
   -- must be recorded all the same. The audit checks whether they were inherited.
   select case
-    when greatest(n.last_retry_at, n.parked_at, n.escalated_at, n.last_reviewed_at) > now_ + interval '1 hour'
-         or n.next_retry_at > now_ + interval '30 days' or n.retry_until > now_ + interval '8761 hours'
+    when greatest(n.last_retry_at, n.parked_at, n.escalated_at, n.last_reviewed_at, n.parked_since, n.sla_met_at,
+                  n.sla_breached_at) > now_ + interval '1 hour'
+         or n.next_retry_at > now_ + interval '30 days'
+         or greatest(n.retry_until, n.sla_due_at) > now_ + interval '8761 hours'
       then 'has a time in the future.'
-    when least(n.last_retry_at, n.parked_at, n.escalated_at, n.last_reviewed_at) < n.created_at - interval '1 hour'
+    when least(n.last_retry_at, n.parked_at, n.escalated_at, n.last_reviewed_at, n.parked_since)
+         < n.created_at - interval '1 hour'
       then 'has a time before it first failed.'
-    when n.last_retry_at is not null and n.retry_count = 0 then 'has the time of a retry, and no retry.' end
+    when n.last_retry_at is not null and n.retry_count = 0 then 'has the time of a retry, and no retry.'
+    when n.status in ('PARKED', 'ESCALATED') and num_nulls(n.parked_since, n.sla_due_at) > 0
+      then 'is parked, and in no tier.' end
 $$;
 comment on function recoup.error_birth_broken(recoup.error, timestamptz) is
 'What is wrong with an error at birth, as a text, or null.';
@@ -43,32 +48,27 @@ language sql stable as $$
                        and (acting = 'recoup_executor' or n.retry_with is null)) then 'retry_with' end,
     case when recoup.decides_errors(acting) then case
       when n.status = 'RETRY_PENDING' and o.status <> 'RETRY_PENDING' then case
-        when n.escalation_level > 0 then 'escalation'
         when n.next_retry_at > now_ + interval '1 second' then 'unparked_later'
         when n.retry_until is not null then 'retry_until' end
       when n.retry_until is distinct from o.retry_until then 'retry_until'
       when n.max_retries <> o.max_retries then 'grant'
       when n.status = 'PARKED' and o.status <> 'PARKED' and n.parked_by <> recoup.acting_id() then 'parked_by'
-      when n.status = 'ESCALATED' and n.escalation_level > o.escalation_level
-           or n.status = 'ESCALATED' and o.status <> 'ESCALATED'
-           -- For a recovery candidate that nobody approved: the tier rises, and its status stays.
-           or acting = 'recoup_executor' and n.status = 'PARKED' and n.escalation_level > o.escalation_level then case
-        when n.escalation_level < o.escalation_level
-             or not recoup.is_now(n.escalated_at, now_ - interval '1 minute', now_) then 'escalation' end
-      when (n.escalation_level, n.escalated_at, n.escalated_to, n.escalation_reason)
-           is distinct from (o.escalation_level, o.escalated_at, o.escalated_to, o.escalation_reason)
-        then 'escalation' end end,
+      -- The tier rises without the status only for a recovery candidate that nobody approved.
+      when n.status = 'PARKED' and o.status = 'PARKED' and acting <> 'recoup_executor'
+           and n.escalation_level <> o.escalation_level then 'escalation' end end,
     case when recoup.decides_errors(acting) then case
       when n.last_reviewed_at is distinct from o.last_reviewed_at
            and recoup.is_now(n.last_reviewed_at, now_ - interval '1 minute', now_) is not true then 'last_reviewed_at'
+      -- Whatever a person does with a parked error is a review of it.
+      when acting = 'recoup_operator' and o.status in ('PARKED', 'ESCALATED')
+           and recoup.is_now(n.last_reviewed_at, now_ - interval '1 minute', now_) is not true then 'unreviewed'
       when (n.status <> o.status or n.archived_at is not null)::integer
            + (n.assigned_to is distinct from o.assigned_to)::integer
-           + (n.last_reviewed_at is distinct from o.last_reviewed_at)::integer
            + (n.status = o.status and n.escalation_level <> o.escalation_level)::integer
-           -- Reviewed twice at one instant of a simulated clock.
+           -- Reviewed, and nothing else; also twice at one instant of a simulated clock.
            + (num_nulls(n.archived_at) = 1
-              and (n.status, n.assigned_to, n.last_reviewed_at, n.escalation_level)
-                  is not distinct from (o.status, o.assigned_to, o.last_reviewed_at, o.escalation_level)
+              and (n.status, n.assigned_to, n.escalation_level)
+                  is not distinct from (o.status, o.assigned_to, o.escalation_level)
               and recoup.is_now(n.last_reviewed_at, now_ - interval '1 minute', now_) is true)::integer <> 1
         then 'not_one_thing' end end)
 $$;

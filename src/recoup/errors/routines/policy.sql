@@ -71,13 +71,14 @@ comment on function recoup.status_of(text) is 'The status of an error that has j
 
 create or replace function recoup.may_expire(e recoup.error, now_ timestamptz, policy jsonb) returns boolean
 language sql stable as $$
-  -- A parked error is kept long enough for people to act; and a table may keep errors that still block. Days of 24
-  -- hours, whatever the session's time zone is.
+  -- A parked error is kept until the owner of the last tier had the time to act; and a table may keep errors that still
+  -- block. Days of 24 hours, whatever the session's time zone is.
   select e.expires_at < now_
      -- Not before its window is closed: whether it is parked or archived must not depend on which task runs first.
      and not (e.status = 'RETRY_PENDING' and coalesce(e.retry_until <= now_, false))
      and (e.status not in ('PARKED', 'ESCALATED')
-          or e.parked_at < now_ - make_interval(hours => 24 * (policy ->> 'keep_parked_days')::integer))
+          or e.parked_at < now_ - make_interval(hours => 24 * (policy ->> 'keep_parked_days')::integer)
+             and e.escalation_level >= 3 and recoup.sla_end(e, policy) < now_)
      and not (e.disposition in ('RETRY', 'PARKED')
               and coalesce((policy -> 'tables' -> e.error_table ->> 'hold_blocking_past_ttl')::boolean, false))
 $$;

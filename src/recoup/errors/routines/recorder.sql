@@ -19,11 +19,19 @@ begin
   select incarnation_, n.updated_at, n.error_table, n.error_id, 'RECORDED', n.status, n.disposition, n.retry_count,
          n.park_reason,
          -- As little as possible: every birth has one, and the row itself has the rest.
-         case when num_nonnulls(n.clamped_from, n.overruled, n.superseded_by) > 0
-              then jsonb_strip_nulls(jsonb_build_object(
-                'decided_by', n.decided_by, 'clamped_from', n.clamped_from, 'overruled', n.overruled,
-                'superseded_by', n.superseded_by,
-                'at_least', case when n.superseded_by is not null then n.disposition end)) end,
+         case when num_nonnulls(n.clamped_from, n.overruled, n.superseded_by) > 0 or n.parked_at < n.updated_at
+                or n.retry_count > 0 and n.park_reason is not null
+              then nullif(jsonb_strip_nulls(jsonb_build_object(
+                'decided_by', case when num_nonnulls(n.clamped_from, n.overruled, n.superseded_by) > 0
+                                   then n.decided_by end,
+                'clamped_from', n.clamped_from, 'overruled', n.overruled, 'superseded_by', n.superseded_by,
+                'at_least', case when n.superseded_by is not null then n.disposition end,
+                -- Parked before, as the error that it supersedes; or that one's retries end with it.
+                'parked_since', case when n.parked_at < n.updated_at then n.parked_at end,
+                'ended_by', case when n.retry_count > 0 and n.status in ('PARKED', 'ACTIVE')
+                                  and n.parked_at is not distinct from case n.status when 'PARKED' then n.updated_at end
+                                  and n.park_reason in ('MAX_RETRIES_EXCEEDED', 'RETRY_WINDOW_CLOSED')
+                                 then n.park_reason end)), '{}') end,
          kind, id, role_,
          2, sha256(convert_to(array[
            n.error_table, n.error_id::text, n.outreach_id::text, n.work_key, n.error_code, n.error_signature,
@@ -61,16 +69,10 @@ begin
          case said.event_type when 'FAILED' then n.last_failure when 'LAPSED' then n.last_failure
                               when 'PARKED' then n.park_reason when 'WINDOW_CLOSED' then n.park_reason
                               when 'ESCALATED' then n.escalation_reason
+                              when 'SLA_BREACHED' then null
                               else why end,
-         case said.event_type
-           when 'SUPERSEDED'
-             then jsonb_build_object('superseded_by', n.superseded_by, 'at_least', n.disposition)  -- is the newer one
-           when 'ESCALATED' then jsonb_build_object('to', n.escalated_to, 'level', n.escalation_level)
-           when 'ASSIGNED' then jsonb_build_object('to', n.assigned_to)
-           when 'UNPARKED' then jsonb_build_object('max_retries', n.max_retries) || case
-             when n.retry_with is null then '{}'
-             else jsonb_build_object('retry_with', recoup.retry_with_digest(n.retry_with)) end
-           end,
+         case when num_nonnulls(told.facts, was.sla, was.facts) > 0
+              then coalesce(told.facts, '{}') || coalesce(was.sla, '{}') || coalesce(was.facts, '{}') end,
          case when n.retry_count > o.retry_count then n.token end,
          kind, id, role_
     from new_rows n
@@ -87,9 +89,41 @@ begin
          when n.assigned_to is distinct from o.assigned_to then 'ASSIGNED'
          when n.escalation_level <> o.escalation_level then 'ESCALATED'
          else 'REVIEWED' end
+       when n.status in ('PARKED', 'ESCALATED') and n.status = o.status then
+         case when n.escalation_level <> o.escalation_level then 'ESCALATED' else 'SLA_BREACHED' end
        when n.status = 'RESOLVED' and n.last_outcome is distinct from 'SUCCEEDED' then 'CLEARED'
        when n.retry_count > o.retry_count then coalesce(n.last_outcome, 'FAILED')
        else 'WINDOW_CLOSED' end as event_type) said
+   cross join lateral (select case said.event_type
+       when 'SUPERSEDED'
+         then jsonb_build_object('superseded_by', n.superseded_by, 'at_least', n.disposition)  -- is the newer one
+       when 'ESCALATED' then jsonb_build_object('to', n.escalated_to, 'level', n.escalation_level) || case
+         when recoup.decides_errors(role_) then '{}'
+         else recoup.tier_facts(o.escalation_level, n.escalation_level, n.parked_since,
+                                (select recoup.error_policy())) end
+       when 'SLA_BREACHED'
+         then jsonb_build_object('to', n.escalated_to, 'level', n.escalation_level, 'due_at', n.sla_due_at)
+       when 'ASSIGNED' then jsonb_build_object('to', n.assigned_to)
+       when 'UNPARKED' then jsonb_build_object('max_retries', n.max_retries) || case
+         when n.retry_with is null then '{}'
+         else jsonb_build_object('retry_with', recoup.retry_with_digest(n.retry_with)) end
+       -- Parked again, in the tier where it was.
+       else case when n.status = 'PARKED' and n.escalation_level > 1 and o.status <> 'PARKED'
+                 then jsonb_build_object('to', n.escalated_to, 'level', n.escalation_level) end
+       end as facts) told
+   -- What is no longer in the row afterwards: the level that a parked error had reached, what became of the clock of
+   -- a tier that it leaves, and why no retry follows.
+   cross join lateral (
+     select case when o.sla_due_at is not null and o.status in ('PARKED', 'ESCALATED')
+                      and said.event_type in ('ESCALATED', 'UNPARKED', 'RESOLVED', 'RETIRED')
+                 then jsonb_build_object('sla', case
+                   when o.sla_breached_at is null and coalesce(o.sla_met_at, n.updated_at) <= o.sla_due_at then 'met'
+                   else 'breached' end) end as sla,
+            case when said.event_type in ('FAILED', 'LAPSED') and n.status in ('PARKED', 'ACTIVE')
+                 then jsonb_build_object('ended_by', n.park_reason)
+                 when said.event_type in ('SUPERSEDED', 'UNPARKED', 'RESOLVED', 'RETIRED', 'EXPIRED')
+                      and o.status in ('PARKED', 'ESCALATED') and o.escalation_level >= 2
+                 then jsonb_build_object('level', o.escalation_level) end as facts) was
    -- Erasing texts is in the control log. The end of a retry has its own event.
    where n.retry_count <> o.retry_count
       or (n.error_message, n.payload, n.last_failure) is not distinct from (o.error_message, o.payload, o.last_failure);
@@ -162,7 +196,12 @@ begin
     facts, actor, actor_id, authority)
   select incarnation_, now_, o.error_table, o.error_id, 'ARCHIVED', o.status, 'ARCHIVED', o.disposition, o.retry_count,
          a.archive_reason,
-         jsonb_strip_nulls(jsonb_build_object('was_blocking', nullif(a.was_blocking, false), 'digest', a.digest)),
+         jsonb_strip_nulls(jsonb_build_object(
+           'was_blocking', nullif(a.was_blocking, false), 'digest', a.digest,
+           -- Found expired before: it has EXPIRED.
+           'was_closed', case when o.archive_reason = 'TTL_EXPIRED' then true end,
+           'level', case when o.archived_at is null and o.status in ('PARKED', 'ESCALATED') and o.escalation_level >= 2
+                         then o.escalation_level end)),
          kind, id, role_
     from old_rows o join archived a on a.error_id = o.error_id and a.error_table = o.error_table;
   return null;

@@ -87,7 +87,8 @@ returns table (
   last_retry_at timestamptz, last_outcome text, last_failure text,
   old_parked_at timestamptz, old_parked_by text, old_park_reason text,
   assigned_to text, last_reviewed_at timestamptz,
-  old_escalation_level integer, escalated_at timestamptz, escalated_to text, escalation_reason text)
+  old_level integer, old_escalated_at timestamptz, old_owner text, old_reason text,
+  old_parked_since timestamptz, old_due_at timestamptz, old_met_at timestamptz, old_breached_at timestamptz)
 language sql stable as $$
   -- STABLE, and one SELECT: otherwise it is not inlined. LIMIT, for one lookup each.
   select h.heir, coalesce(e.lineage_id, e.error_id), s.was_parked, e.status = 'ESCALATED', s.was_retried,
@@ -99,7 +100,11 @@ language sql stable as $$
          case when s.was_parked then e.park_reason end,
          -- Without inherited age, a review would be before the first failure of the newer error.
          e.assigned_to, case when s.goes_on then e.last_reviewed_at end,
-         e.escalation_level, e.escalated_at, e.escalated_to, e.escalation_reason
+         case when s.goes_on then e.escalation_level end, case when s.goes_on then e.escalated_at end,
+         case when s.goes_on then e.escalated_to end, case when s.goes_on then e.escalation_reason end,
+         case when s.goes_on then coalesce(e.parked_since, e.parked_at) end,
+         case when s.goes_on then e.sla_due_at end, case when s.goes_on then e.sla_met_at end,
+         case when s.goes_on then e.sla_breached_at end
     from unnest(by_row, of_table, ids) h (heir, error_table, error_id)
    cross join lateral (
      select e.* from recoup.error e where e.error_table = h.error_table and e.error_id = h.error_id limit 1) e
@@ -165,7 +170,7 @@ begin
     retry_count, max_retries, next_retry_at, retry_until, last_retry_at, last_outcome, last_failure,
     parked_at, parked_by, park_reason,
     assigned_to, last_reviewed_at, escalation_level, escalated_at, escalated_to, escalation_reason,
-    superseded_by, archived_at, archive_reason, lineage_id)
+    parked_since, sla_due_at, sla_met_at, sla_breached_at, superseded_by, archived_at, archive_reason, lineage_id)
   with given as (
     -- Each row with its decision, and with what it inherits.
     select d.*, i.*, r.place, r.entity, r.work_key, r.message, r.signature, r.payload,
@@ -205,7 +210,15 @@ begin
   decided as (
     -- An error that should be retried and cannot be ends as its table allows.
     select s.*, case when s.ended_by is not null then ends ->> s.error_table else s.held end as disposition
-      from spent s)
+      from spent s),
+  placed as (
+    -- It is parked now, in the first tier or where it was; or it keeps the tier of the one that it supersedes.
+    select d.*, d.disposition = 'PARKED' and not coalesce(d.stays_parked and d.old_due_at is not null, false) as parks,
+           case when d.disposition = 'PARKED' or d.ended_by is not null
+                then coalesce(d.old_park_reason, d.ended_by, d.park_reason, 'ESCALATION_REQUIRED')
+                -- The reason is kept where parking was asked for and its table does not allow it.
+                when d.clamped_from = 'PARK' then d.park_reason end as why
+      from decided d)
   select d.error_table, d.error_id, d.entity, d.work_key, d.code, d.message, d.signature, d.severity, d.category,
          d.payload, d.decided_by, d.clamped_from,
          coalesce(d.overruled, case when d.held <> d.wanted then replace(d.wanted, 'PARKED', 'PARK') end),
@@ -220,15 +233,22 @@ begin
          case when d.disposition = 'PARKED' then coalesce(d.old_parked_by, case
            when d.decided_by = 'person' and d.wanted = 'PARKED' and num_nulls(d.clamped_from, d.overruled) = 2 then who
            else 'system' end) end,
-         -- The reason is kept where parking was asked for and its table does not allow it.
-         case when d.disposition = 'PARKED' or d.ended_by is not null
-              then coalesce(d.old_park_reason, d.ended_by, d.park_reason, 'ESCALATION_REQUIRED')
-              when d.clamped_from = 'PARK' then d.park_reason end,
-         d.assigned_to, d.last_reviewed_at, coalesce(d.old_escalation_level, 0), d.escalated_at, d.escalated_to,
-         d.escalation_reason,
+         d.why, d.assigned_to, d.last_reviewed_at,
+         case when d.parks then recoup.tier_when_parked(d.old_level, d.old_parked_since, now_, policy)
+              else coalesce(d.old_level, 0) end,
+         case when d.parks then now_ else d.old_escalated_at end,
+         case when d.parks then recoup.owner_when_parked(d.error_table, d.old_level, d.old_owner, d.old_parked_since,
+                                                         now_, policy)
+              else d.old_owner end,
+         case when d.parks then d.why else d.old_reason end,
+         case when d.disposition = 'PARKED' then coalesce(d.old_parked_since, now_) else d.old_parked_since end,
+         case when d.parks then now_ + recoup.sla_of(
+                recoup.tier_when_parked(d.old_level, d.old_parked_since, now_, policy), policy)
+              else d.old_due_at end,
+         case when not d.parks then d.old_met_at end, case when not d.parks then d.old_breached_at end,
          d.superseded_by, case when d.superseded_by is not null then now_ end,
          case when d.superseded_by is not null then 'SUPERSEDED' end, d.lineage_id
-    from decided d
+    from placed d
    order by d.error_table, d.entity, d.signature, d.work_key, d.place;
 end $$;
 comment on function recoup.insert_errors(
@@ -306,7 +326,7 @@ begin
         if turn = 10 then
           raise;
         end if;
-      when sqlstate 'RC044' then
+      when sqlstate 'RC044' or sqlstate 'RC045' then
         -- It was allowed when it was decided, and is not any more.
         if recoup.policy_version() = decided_under then
           raise;

@@ -52,6 +52,23 @@ begin
            parked_at = case when d.status = 'PARKED' then now_ end,
            parked_by = case when d.status = 'PARKED' then 'system' end,
            park_reason = case when d.status in ('PARKED', 'ACTIVE') then d.ended_by else e.park_reason end,
+           -- Parked in the first tier, or in the one where it was.
+           parked_since = case when d.status = 'PARKED' then coalesce(e.parked_since, now_) else e.parked_since end,
+           escalation_level = case
+             when d.status = 'PARKED' then recoup.tier_when_parked(e.escalation_level, e.parked_since, now_, policy)
+             else e.escalation_level end,
+           escalated_at = case when d.status = 'PARKED' then now_ else e.escalated_at end,
+           escalated_to = case
+             when d.status = 'PARKED' then recoup.owner_when_parked(e.error_table, e.escalation_level, e.escalated_to,
+                                                                    e.parked_since, now_, policy)
+             else e.escalated_to end,
+           escalation_reason = case when d.status = 'PARKED' then d.ended_by else e.escalation_reason end,
+           sla_due_at = case
+             when d.status = 'PARKED' then now_ + recoup.sla_of(
+               recoup.tier_when_parked(e.escalation_level, e.parked_since, now_, policy), policy)
+             else e.sla_due_at end,
+           sla_met_at = case when d.status = 'PARKED' then null else e.sla_met_at end,
+           sla_breached_at = case when d.status = 'PARKED' then null else e.sla_breached_at end,
            token = d.token,
            updated_at = greatest(e.updated_at, now_),
            archived_at = case when d.status = 'RESOLVED' then now_ end,
@@ -80,12 +97,13 @@ set enable_mergejoin = off set jit = off
 as $$
 declare
   now_   constant timestamptz := recoup.now();
-  ends   constant jsonb := recoup.ends_as(recoup.error_policy());
+  policy constant jsonb := recoup.error_policy();
+  ends   constant jsonb := recoup.ends_as(policy);
   shut   constant text[] := recovery.shut_tables();  -- behind a breaker nobody can retry: a window does not close there
   closed integer;
 begin
   with picked as materialized (
-    select e.error_table, e.error_id
+    select e.error_table, e.error_id, ends ->> e.error_table as ends, ends ->> e.error_table = 'PARKED' as parks
       from (select q.part, q.unit from recoup.error_queue q
              where q.token is null and q.until is not null and q.until <= now_ and (only_ is null or q.unit = only_)
                and q.part <> all(shut) and 'recoup.error' <> all(shut)
@@ -94,12 +112,28 @@ begin
        select e.* from recoup.error e
         where e.error_table = q.part and e.error_id = q.unit limit 1 for no key update skip locked) e)
   update recoup.error e
-     set status = recoup.status_of(ends ->> e.error_table),
-         disposition = ends ->> e.error_table,
+     set status = recoup.status_of(p.ends),
+         disposition = p.ends,
          next_retry_at = null,
-         parked_at = case when ends ->> e.error_table = 'PARKED' then now_ end,
-         parked_by = case when ends ->> e.error_table = 'PARKED' then 'system' end,
+         parked_at = case when p.parks then now_ end,
+         parked_by = case when p.parks then 'system' end,
          park_reason = 'RETRY_WINDOW_CLOSED',
+         parked_since = case when p.parks then coalesce(e.parked_since, now_) else e.parked_since end,
+         escalation_level = case
+           when p.parks then recoup.tier_when_parked(e.escalation_level, e.parked_since, now_, policy)
+           else e.escalation_level end,
+         escalated_at = case when p.parks then now_ else e.escalated_at end,
+         escalated_to = case
+           when p.parks then recoup.owner_when_parked(e.error_table, e.escalation_level, e.escalated_to,
+                                                      e.parked_since, now_, policy)
+           else e.escalated_to end,
+         escalation_reason = case when p.parks then 'RETRY_WINDOW_CLOSED' else e.escalation_reason end,
+         sla_due_at = case
+           when p.parks then now_ + recoup.sla_of(
+             recoup.tier_when_parked(e.escalation_level, e.parked_since, now_, policy), policy)
+           else e.sla_due_at end,
+         sla_met_at = case when p.parks then null else e.sla_met_at end,
+         sla_breached_at = case when p.parks then null else e.sla_breached_at end,
          updated_at = greatest(e.updated_at, now_)
     from picked p
    where e.error_table = p.error_table and e.error_id = any(array[p.error_id])

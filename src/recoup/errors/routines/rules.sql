@@ -141,7 +141,10 @@ language sql stable as $$
       when n.status = 'RETRY_PENDING' then case
         when n.retry_count = o.retry_count then 'no_retry_moved'
         when n.next_retry_at > now_ + interval '30 days' then 'put_off' end
-      when n.status = o.status and acting = 'recoup_hub' then 'unmoved' end end,
+      when n.status = o.status
+           and (acting = 'recoup_hub' or (n.escalation_level, n.sla_breached_at)
+                                         is not distinct from (o.escalation_level, o.sla_breached_at)) then 'unmoved'
+      end end,
     -- For a recovery candidate: it is unparked, escalated or archived, or reviewed with the approval, and nothing else.
     case acting
       when 'recoup_executor' then case
@@ -149,9 +152,13 @@ language sql stable as $$
              and (n.archived_at is not null or n.escalation_level <= o.escalation_level)
              or n.status <> o.status and n.archived_at is not null then 'beyond_candidate' end
       when 'recoup_reviewer' then case
-        when to_jsonb(n) - '{last_reviewed_at,updated_at}'::text[]
-             <> to_jsonb(o) - '{last_reviewed_at,updated_at}'::text[]
-          then 'beyond_review' end end,
+        when to_jsonb(n) - '{last_reviewed_at,sla_met_at,updated_at}'::text[]
+             <> to_jsonb(o) - '{last_reviewed_at,sla_met_at,updated_at}'::text[]
+          then 'beyond_review' end
+      -- What the worker does with a parked error: its tier is raised, or its review is overdue.
+      when 'recoup_error_worker' then case
+        when o.status in ('PARKED', 'ESCALATED')
+             and to_jsonb(n) - recoup.tier_columns() <> to_jsonb(o) - recoup.tier_columns() then 'beyond_tier' end end,
     -- Times are now: nothing is dated back, into a month that is dropped, or ahead.
     case
       when n.archived_at not between now_ - interval '1 minute' and now_ + interval '1 second' then 'archived_at'
@@ -161,7 +168,8 @@ language sql stable as $$
     case when n.retry_count <> o.retry_count
            or (n.error_message, n.payload, n.last_failure)
               is not distinct from (o.error_message, o.payload, o.last_failure)
-           or not recoup.is_redaction(o, n) then recoup.error_change_broken(o, n, now_, acting) end)
+           or not recoup.is_redaction(o, n)
+      then coalesce(recoup.error_change_broken(o, n, now_, acting), recoup.tier_broken(o, n, now_, acting, policy)) end)
 $$;
 comment on function recoup.error_move_broken(recoup.error, recoup.error, timestamptz, text, jsonb) is
 'The rule that a move of an error breaks (recoup.error_move_rules), or null.';
@@ -183,8 +191,8 @@ language sql immutable as $$
     ('archived_by_another', 'RC049', 'only an operator, or a recovery candidate, gives that reason:'
      ' MANUAL.', null),
     ('unexpired', 'RC049', 'it expires at %1$s, not now.', null),
-    ('held', 'RC049', 'it has expired, but is kept: it was parked recently, or its table keeps it, or its window is not'
-     ' closed yet.', null),
+    ('held', 'RC049', 'it has expired, but is kept: it is parked and its last tier has not ended, or its table keeps'
+     ' it, or its window is not closed yet.', null),
     ('resolved_unclaimed', 'RC049', 'a retry that was not claimed cannot succeed.', null),
     ('resolved_by_failure', 'RC049', 'a retry whose last_outcome is not SUCCEEDED resolves nothing.', null),
     ('park_reason', 'RC049',
@@ -199,8 +207,19 @@ language sql immutable as $$
     ('unmoved', 'RC049', 'nothing changed: a hub retries errors, and supersedes them.', null),
     ('beyond_candidate', 'RC049', 'a recovery candidate unparks, escalates or archives it, and changes nothing else.',
      null),
-    ('beyond_review', 'RC049', 'with the approval of a recovery candidate it is reviewed, and nothing else changes.',
+    ('beyond_review', 'RC049', 'with a decision on a recovery candidate it is reviewed, and nothing else changes.',
      null),
+    ('beyond_tier', 'RC049', 'a worker raises the tier of a parked error, or marks its review as overdue, and nothing'
+     ' else.', null),
+    ('first_tier', 'RC049', 'parking sets its tier: the first, or the one where it was, with the owner and the clock of'
+     ' that tier.', null),
+    ('tier_not_due', 'RC049', 'with time its tier is raised to the one that is due, and to the owner of that tier,'
+     ' after an overdue review is marked.', null),
+    ('parked_since', 'RC049', 'parked_since is when it was first parked.', null),
+    ('sla', 'RC049', 'the clock of its review begins with its tier, and ends with the first review or when it is'
+     ' overdue.', null),
+    ('unreviewed', 'RC049', 'whatever a person does with a parked error is a review: last_reviewed_at is not now.',
+     'Take it from recoup.now().'),
     ('archived_at', 'RC049', 'archived_at is not now.', 'Take it from recoup.now().'),
     ('updated_at', 'RC049', 'updated_at is not now, but ahead.', 'Take it from recoup.now().'),
     ('parked_at', 'RC049', 'parked_at is not now.', 'Take it from recoup.now().'),
@@ -208,7 +227,7 @@ language sql immutable as $$
     ('last_retry_at', 'RC049', 'last_retry_at is in the future.', null),
     ('parking', 'RC049', 'when, by whom and why it was parked stays as it is until it is unparked.', null),
     ('parked_by', 'RC049', 'parked_by is not the person who parks it.', 'Take it from recoup.acting_id().'),
-    ('escalation', 'RC049', 'an escalation rises, now, and ends when it is unparked.', null),
+    ('escalation', 'RC049', 'an escalation rises, now, and stays until the error is closed.', null),
     ('unparked_later', 'RC049', 'an unparked error is retried now, not later.', 'Take the time from recoup.now().'),
     ('retry_until', 'RC049', 'an operator changes no window: an unparked error has none.', null),
     ('grant', 'RC049', 'only unparking grants a retry.', null),
@@ -304,8 +323,8 @@ begin
     raise exception using errcode = 'RC050',
       message = format('Error %s of %s: ', bad.error_id, bad.error_table) || case
         when bad.leased then format('it is being retried, under a lease until %s.', bad.lease_until)
-        when bad.expires_at < now_ then 'it has expired, but is kept: it was parked recently, or its table keeps it, or'
-                                        ' its window is not closed yet.'
+        when bad.expires_at < now_ then 'it has expired, but is kept: it is parked and its last tier has not ended, or'
+                                        ' its table keeps it, or its window is not closed yet.'
         else format('it expires at %s, not now.', coalesce(bad.expires_at::text, 'no time')) end,
       hint = 'Only resolved, superseded, archived or expired errors leave the table.',
       detail = jsonb_build_object('error_table', bad.error_table, 'error_id', bad.error_id,

@@ -55,6 +55,26 @@ end $$;
 comment on function recoup.rule_operation_moves() is
 'The next step is the one after the last, and begins behind items that have their result.';
 
+create or replace function recoup.rule_operation_items() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  bad record;
+begin
+  -- All places are taken by the statement that begins the operation: nobody adds an item to the decision of another.
+  select n.operation_id, n.place, o.items into bad
+    from new_rows n left join recoup.operation o on o.operation_id = n.operation_id
+   where n.place > coalesce(o.items, 0) limit 1;
+  if found then
+    raise exception using errcode = 'RC073',
+      message = format('Operation %s has %s items: none is added at place %s.', bad.operation_id,
+                       coalesce(bad.items, 0), bad.place),
+      hint = 'Begin another operation.',
+      detail = jsonb_build_object('operation_id', bad.operation_id, 'items', bad.items, 'place', bad.place);
+  end if;
+  return null;
+end $$;
+comment on function recoup.rule_operation_items() is 'An operation has the items with which it began.';
+
 create or replace function recoup.rule_operation_results() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

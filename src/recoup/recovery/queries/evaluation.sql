@@ -2,7 +2,7 @@
 
 -- name: matches
 select m.failure_match_id, m.status, m.subject_kind, m.subject_ref, m.incident_id, m.match_until, m.reported_by,
-       m.evaluation_no, m.policy_version, m.source, m.context ->> 'kind' as run_kind
+       m.evaluation_no, m.policy_version, m.source, m.follows, m.context ->> 'kind' as run_kind
   from unnest(%(ids)s::uuid[]) i (id)
  cross join lateral (select m.* from recovery.failure_match m where m.failure_match_id = i.id limit 1) m;
 
@@ -13,6 +13,28 @@ select c.failure_match_id, c.candidate_id, c.status, c.action_name, c.action_typ
        c.parameters, c.idempotency_key
   from unnest(%(ids)s::uuid[]) i (id)
  cross join lateral (select c.* from recovery.candidate c where c.failure_match_id = i.id order by c.candidate_id) c;
+
+-- name: earlier
+-- What was executed outside for the same failure, in matches that ended before a person proposed something again:
+-- nobody may know whether its effect was made. One that was reported as a new failure is another one.
+with recursive chain as (
+  select i.id as failure_match_id, m.follows
+    from unnest(%(ids)s::uuid[]) i (id)
+   cross join lateral (select m.* from recovery.failure_match m where m.failure_match_id = i.id limit 1) m
+   where m.idempotency_key = 'follows/' || m.follows
+  union
+  select h.failure_match_id, m.follows
+    from chain h
+   cross join lateral (select m.* from recovery.failure_match m where m.failure_match_id = h.follows limit 1) m
+   where m.idempotency_key = 'follows/' || m.follows)
+select h.failure_match_id, c.candidate_id, c.status, c.action_name, c.action_type, c.decide_by, c.error, c.parameters,
+       c.idempotency_key
+  from chain h
+ cross join lateral (
+   select c.* from recovery.candidate c
+    where c.failure_match_id = h.follows and c.executed_at is not null and c.finished_at is not null) c
+ where recovery.makes(c.action_type, c.subject_kind, c.parameters) is null
+ order by c.candidate_id;
 
 -- name: lock_open
 -- Before the match, as everybody does who locks both; in the order of their own ids, as everybody who locks several.

@@ -15,14 +15,16 @@ select c.candidate_id, c.status, c.action_name, c.proposed_by, c.scope_id,
 select recovery.hold_scopes(%(scopes)s::uuid[]);
 
 -- name: rest
--- What is left of scopes, less what was approved and not started yet.
+-- What is left of scopes, less what was approved and not started yet: the first part of the index of the claim, however
+-- many start by themselves.
 select s.scope_id, s.max_attempts - s.attempts_used - a.approved as attempts,
        s.cost_limit - s.cost_used - a.cost as units
   from unnest(%(scopes)s::uuid[]) i (id)
  cross join lateral (select s.* from recovery.scope s where s.scope_id = i.id limit 1) s
  cross join lateral (
    select count(*) as approved, coalesce(sum(c.cost), 0) as cost from recovery.candidate c
-    where c.scope_id = s.scope_id and c.is_ready and c.executed_at is null and c.status = 'approved') a;
+    where c.scope_id = s.scope_id and c.is_ready and c.executed_at is null and c.status = 'approved'
+      and (c.decided_at is null) = any(array[false])) a;
 
 -- name: costs
 select c.candidate_id, c.cost from recovery.candidate c where c.candidate_id = any(%(ids)s::uuid[]);
@@ -88,11 +90,21 @@ select m.failure_match_id from recovery.failure_match m
  where m.subject_ref = %(ref)s and m.subject_kind = %(kind)s and m.ended_at is null order by m.created_at limit 1;
 
 -- name: repeated
--- As recoup.recovery.decision.repeats says.
+-- As recoup.recovery.decision.repeats says: also what was executed outside for the same failure, in matches before it.
+with recursive chain as (
+  select m.failure_match_id, m.follows, m.idempotency_key from recovery.failure_match m
+   where m.failure_match_id = %(match)s
+  union
+  select m.failure_match_id, m.follows, m.idempotency_key
+    from chain h join recovery.failure_match m on m.failure_match_id = h.follows
+   where h.idempotency_key = 'follows/' || h.follows)
 select x.idempotency_key
-  from (select c.idempotency_key, c.error from recovery.candidate c
-         where c.failure_match_id = %(match)s and c.action_name = %(action)s and c.parameters = %(parameters)s::jsonb
+  from (select c.idempotency_key, c.error from chain h
+          join recovery.candidate c on c.failure_match_id = h.failure_match_id
+         where c.action_name = %(action)s and c.parameters = %(parameters)s::jsonb
            and c.executed_at is not null and c.finished_at is not null
+           and (c.failure_match_id = %(match)s
+                or recovery.makes(c.action_type, c.subject_kind, c.parameters) is null)
          order by c.candidate_id desc limit 1) x
  where x.error in ('CRASHED', 'OUTCOME_OVERDUE');
 

@@ -335,8 +335,10 @@ begin
          array_agg(c.candidate_id) filter (where c.undo -> 'before' <> c.undo -> 'after') as openers,
          min((c.undo -> 'after' ->> 'opened_at')::timestamptz) filter (where c.undo -> 'before' <> c.undo -> 'after')
            as at,
-         count(*) filter (where recovery.breaker_named(c.parameters, c.source) = c.undo ->> 'key') as told into told
-    from (select c.candidate_id, c.parameters, c.result -> 'undo' as undo, m.source
+         count(*) filter (where recovery.breaker_named(c.parameters, c.source) = c.undo ->> 'key'
+                            and (c.awaits ->> 'kind' <> 'breaker' or c.awaits ->> 'key' = c.undo ->> 'key')) as told
+    into told
+    from (select c.candidate_id, c.parameters, c.awaits, c.result -> 'undo' as undo, m.source
             from recovery.candidate c
            cross join lateral (select m.source from recovery.failure_match m
                                 where m.failure_match_id = c.failure_match_id limit 1) m

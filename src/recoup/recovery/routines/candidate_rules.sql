@@ -11,6 +11,12 @@ create or replace function recovery.candidate_move_broken(
 language sql stable as $$
   -- STABLE, as the sums in it are: otherwise it is not inlined.
   select case
+    -- What was decided on, or started, is what is executed and what its outcome is of.
+    when not (o.status = 'pending' and n.status = 'pending')
+         and (n.action_name, n.action_type, n.parameters, n.cost, n.timeout_s, n.is_automated, n.requires_approval,
+              n.held_for_review, n.scope_id, n.execute_by)
+             is distinct from (o.action_name, o.action_type, o.parameters, o.cost, o.timeout_s, o.is_automated,
+                               o.requires_approval, o.held_for_review, o.scope_id, o.execute_by) then 'action_kept'
     -- Started. The scope is asked, and spent, by recovery.settle_candidates.
     when n.status = 'executing' and o.status <> 'executing' then case
       when policy -> 'paused' ?| array['*', 'recovery.candidate', n.action_name] then 'paused'
@@ -73,6 +79,12 @@ language sql stable as $$
     else case
       when n.action_name is distinct from o.action_name and n.confidence_of is not null then 'confidence_kept'
       when n.confidence_of is not null and n.confidence_of is distinct from o.confidence_of then 'confidence_kept'
+      when o.held_for_review and not n.held_for_review then 'held_kept'
+      -- Only its scope: the action stays as it was selected, whatever the policy says since. Its start asks both.
+      when (n.action_name, n.action_type, n.parameters, n.cost, n.timeout_s, n.is_automated, n.requires_approval)
+           is not distinct from (o.action_name, o.action_type, o.parameters, o.cost, o.timeout_s, o.is_automated,
+                                 o.requires_approval)
+        then case when (n.scope_id is null) <> (n.execute_by is null) then 'no_scope' end
       when policy -> 'actions' -> n.action_name is null then 'action_unknown'
       when not recovery.applicable(n.action_type, n.subject_kind) then 'not_applicable'
       when recovery.lacks(n.action_type, n.subject_kind, n.parameters) is not null then 'not_given'
@@ -119,8 +131,11 @@ language sql immutable as $$
     ('decide_overdue', 'RC083', 'it had to be decided before %3$s.',
       'Its match is unrecovered; propose an action again.'),
     ('no_scope', 'RC083', 'it has no active scope.', 'Open one: recoup recovery scope open INCIDENT --action %1$s'),
+    ('action_kept', 'RC084', 'its action, parameters, cost and scope are selected while it is pending, and stay as they'
+     ' are afterwards.', 'Propose another action: recoup recovery propose MATCH --action NAME'),
     ('confidence_of', 'RC084', 'a confidence is of the selected action.', null),
     ('confidence_kept', 'RC084', 'another action has no confidence yet.', 'Set confidence_of to null.'),
+    ('held_kept', 'RC084', 'it is held for a person to decide.', 'Have a person decide: recoup recovery approve ID'),
     ('action_unknown', 'RC084', 'the active policy has no action %1$s.', 'List them: recoup recovery actions'),
     ('not_applicable', 'RC084', '%1$s cannot be executed for this kind of subject.',
      'Choose another: recoup recovery actions'),

@@ -28,12 +28,21 @@ begin
   -- Only what is executed outside calls its source. What is made here waits behind the breaker by itself.
   if exists (select from recovery.breaker b where b.status in ('open', 'half_open')) then
     select s.shut, s.due into shut, tried from recovery.shut_parts('source', null, now_) s;
+    -- Only one that may start: while it is looked for, no others are.
     if tried <> '{}' and exists (
-         select from recovery.candidate c join recovery.incident i on i.incident_id = c.incident_id
+         select from recovery.candidate c
+           join recovery.incident i on i.incident_id = c.incident_id
+           join recovery.scope s on s.scope_id = c.scope_id
           where c.is_ready and c.executed_at is null and c.execute_by > now_ and c.action_name = any(allowed)
             and (among is null or recovery.served_as(c.action_name, c.action_type, c.parameters) = any(among))
             and recovery.makes(c.action_type, c.subject_kind, c.parameters) is null
-            and i.source = any(tried) and i.source <> all(shut)) then
+            and i.source = any(tried) and i.source <> all(shut)
+            and s.status = 'active' and s.expires_at > now_ and s.attempts_used < s.max_attempts
+            and s.cost_used + c.cost <= s.cost_limit
+            and (c.status = 'approved'
+                 or c.confidence >= floor_ and c.evidence >= least_
+                    and (gates -> 'actions' -> c.action_name ->> 'is_automated')::boolean
+                    and not (gates -> 'actions' -> c.action_name ->> 'requires_approval')::boolean)) then
       most := least(most, 1);
     else
       shut := shut || tried;
@@ -98,11 +107,6 @@ begin
          array_agg(c.subject_kind), array_agg(c.parameters), array_agg(c.idempotency_key), array_agg(c.timeout_s)
     into ids, matches, actions, types, kinds, given, keys, timeouts
     from claimed c;
-  if tried is not null and ids is not null then
-    perform recovery.start_probe(
-      array(select 'source:' || i.source from recovery.candidate c join recovery.incident i using (incident_id)
-             where c.candidate_id = ids[1]), 'recovery.candidate', ids[1]::text, token_, until_, now_);
-  end if;
 end $$;
 comment on function recovery.claim_candidates(text[], integer, text, interval, boolean) is
 'Starts candidates that may start, approved ones first, within what is left of their scopes, under one lease.';

@@ -21,7 +21,7 @@ begin
          next_retry_at = t.now_, retry_until = null,
          expires_at = greatest(e.expires_at, recoup.kept_until(e.ttl_tier, t.now_, t.policy)),
          parked_at = null, parked_by = null, park_reason = null,
-         escalation_level = 0, escalated_at = null, escalated_to = null, escalation_reason = null,
+         parked_since = coalesce(e.parked_since, e.parked_at),
          retry_with = h.alternative, updated_at = greatest(e.updated_at, t.now_)
     from t, heads h
    where e.error_table = h.error_table and e.error_id = any(array[h.error_id])
@@ -69,8 +69,9 @@ as $$
 declare
   changed integer;
 begin
-  -- Parking is the first tier. Only a person's approval makes its status ESCALATED.
-  with t as materialized (select recoup.now() as now_),
+  -- Parking is the first tier. Only a person's approval makes its status ESCALATED. Without an owner it goes to that of
+  -- the next tier.
+  with t as materialized (select recoup.now() as now_, recoup.error_policy() as policy),
   heads as materialized (
     select h.error_table, h.error_id, c.parameters ->> 'owner' as owner, c.action_name, c.decided_at is not null
              as is_approved
@@ -80,8 +81,12 @@ begin
      order by h.error_table, h.error_id)
   update recoup.error e
      set status = case when h.is_approved then 'ESCALATED' else e.status end,
-         escalation_level = greatest(e.escalation_level, 1) + 1, escalated_at = t.now_, escalated_to = h.owner,
-         escalation_reason = 'recovery: ' || h.action_name, updated_at = greatest(e.updated_at, t.now_)
+         escalation_level = greatest(e.escalation_level, 1) + 1, escalated_at = t.now_,
+         escalated_to = coalesce(h.owner,
+                                 recoup.tier_owner(e.error_table, greatest(e.escalation_level, 1) + 1, t.policy)),
+         escalation_reason = 'recovery: ' || h.action_name, parked_since = coalesce(e.parked_since, e.parked_at),
+         sla_due_at = t.now_ + recoup.sla_of(greatest(e.escalation_level, 1) + 1, t.policy), sla_met_at = null,
+         sla_breached_at = null, updated_at = greatest(e.updated_at, t.now_)
     from t, heads h
    where e.error_table = h.error_table and e.error_id = any(array[h.error_id])
      and e.status in ('PARKED', 'ESCALATED') and num_nulls(e.archived_at) = 1 and e.escalation_level < 3;
@@ -152,8 +157,12 @@ begin
    where not exists (select from recoup.delivery d where d.delivery_id = g.key::uuid)
    order by g.key, g.id
   on conflict do nothing;
-  return (select count(*) from unnest(keys) k
-           cross join lateral (select from recoup.delivery d where d.delivery_id = k::uuid limit 1) d);
+  -- The one that each awaits is open, and theirs.
+  return (select count(*) from unnest(keys, incidents, actions, parameters) k (key, incident, action, parameters)
+           cross join lateral (
+             select from recoup.delivery d
+              where d.delivery_id = k.key::uuid and d.status = 'queued'
+                and d.dedup_key = recovery.delivery_key(k.incident, k.action, k.parameters) limit 1) d);
 end $$;
 comment on function recovery.notify_of(uuid[], text[], uuid[], text[], jsonb[], uuid[]) is
 'The action notify: a delivery in the outbox.';
@@ -178,8 +187,11 @@ begin
    where not exists (select from recovery.task d where d.task_id = g.key::uuid)
    order by g.key, g.id
   on conflict do nothing;
-  return (select count(*) from unnest(keys) k
-           cross join lateral (select from recovery.task d where d.task_id = k::uuid limit 1) d);
+  return (select count(*) from unnest(keys, incidents, actions, parameters) k (key, incident, action, parameters)
+           cross join lateral (
+             select from recovery.task d
+              where d.task_id = k.key::uuid and d.status = 'open' and d.incident_id = k.incident
+                and d.action_name = k.action and d.owner = k.parameters ->> 'owner' limit 1) d);
 end $$;
 comment on function recovery.ask_people(uuid[], text[], uuid[], text[], jsonb[], uuid[]) is
 'The action manual: a task for a person, with a due time.';
@@ -193,9 +205,23 @@ begin
   heads as materialized (
     select h.error_table, h.error_id from recovery.error_heads(refs) h order by h.error_table, h.error_id)
   update recoup.error e
-     set last_reviewed_at = t.now_, updated_at = greatest(e.updated_at, t.now_)
+     set last_reviewed_at = t.now_,
+         sla_met_at = recoup.sla_met(e.status, e.sla_due_at, e.sla_met_at, e.sla_breached_at, t.now_),
+         updated_at = greatest(e.updated_at, t.now_)
     from t, heads h
    where e.error_table = h.error_table and e.error_id = any(array[h.error_id])
      and e.status in ('PARKED', 'ESCALATED') and num_nulls(e.archived_at) = 1;
 end $$;
-comment on function recovery.review_errors(text[]) is 'The approval of a candidate is a review of its error.';
+comment on function recovery.review_errors(text[]) is 'The decision on a candidate is a review of its error.';
+
+create or replace function recovery.review_errors_of(matches uuid[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if matches is not null then
+    perform recovery.review_errors(array(
+      select m.subject_ref from recovery.failure_match m where m.failure_match_id = any(matches)));
+  end if;
+end $$;
+comment on function recovery.review_errors_of(uuid[]) is 'Reviews the errors of these matches.';

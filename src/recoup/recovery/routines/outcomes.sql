@@ -188,7 +188,7 @@ begin
       statuses := array_fill('made'::text, array[coalesce(cardinality(planned.ids), 0)]) || planned.answers;
       exit;
     exception
-      when sqlstate 'RC086' or serialization_failure or unique_violation then
+      when sqlstate 'RC086' or sqlstate 'RC089' or serialization_failure or unique_violation then
         if turn = 5 then
           raise;
         end if;

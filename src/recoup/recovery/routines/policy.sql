@@ -81,11 +81,20 @@ language sql immutable as $$
            is not true then 'key'
       when not parameters ? 'value' then 'value' end
     when action_type = 'fallback' and subject_kind <> 'outside' and not parameters ? 'alternative' then 'alternative'
-    when action_type = 'escalate' then case
-      when (jsonb_typeof(parameters -> 'owner') = 'string'
-            and octet_length(parameters ->> 'owner') between 1 and 500) is not true then 'owner'
-      when subject_kind <> 'error' and (jsonb_typeof(parameters -> 'due_hours') = 'number'
-             and parameters ->> 'due_hours' ~ '^[1-9][0-9]{0,3}$') is not true then 'due_hours' end
+    when action_type = 'notify' then case
+      when (jsonb_typeof(parameters -> 'route') = 'string'
+            and octet_length(parameters ->> 'route') between 1 and 60) is not true then 'route' end
+    when action_type = 'circuit_breaker' and parameters ? 'breaker' then case
+      when (jsonb_typeof(parameters -> 'breaker') = 'string'
+            and octet_length(parameters ->> 'breaker') between 1 and 500) is not true then 'breaker' end
+    when action_type in ('escalate', 'manual') then case
+      -- An error goes to the owner of its next tier, unless another one is given; and a tier has no due time.
+      when (action_type <> 'escalate' or subject_kind <> 'error' or parameters ? 'owner')
+           and (jsonb_typeof(parameters -> 'owner') = 'string'
+                and octet_length(parameters ->> 'owner') between 1 and 500) is not true then 'owner'
+      when not (action_type = 'escalate' and subject_kind = 'error')
+           and (jsonb_typeof(parameters -> 'due_hours') = 'number'
+                and parameters ->> 'due_hours' ~ '^[1-9][0-9]{0,3}$') is not true then 'due_hours' end
     when action_type = 'rollback' and (parameters ->> 'undoes' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
          is not true then 'undoes' end
 $$;

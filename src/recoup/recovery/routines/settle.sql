@@ -1,5 +1,5 @@
--- What follows from a candidate's move, in the same statement: a claim spends its scope, an effect of ours is made, an
--- approval is a review of the error.
+-- What follows from a candidate's move, in the same statement: a claim spends its scope, an effect of ours is made, a
+-- person's decision is a review of the error.
 
 create or replace function recovery.settle_candidates() returns trigger
 language plpgsql security definer
@@ -18,12 +18,13 @@ begin
   if tg_relid <> 'recovery.candidate'::regclass then
     perform recoup.require_table(tg_relid, 'recovery.candidate');
   end if;
-  -- 1: started, 2: an effect of ours, 4: approved.
+  -- 1: started, 2: an effect of ours, 4: approved, 8: rejected.
   select bit_or(case when n.status = 'executing' and o.status <> 'executing' then 1
                      when n.effect_made_at is not null and o.effect_made_at is null
                        then case when recovery.makes(n.action_type, n.subject_kind, n.parameters) is not null then 2
                                  else 0 end
-                     when n.status = 'approved' and o.status = 'pending' then 4 else 0 end)
+                     when n.status = 'approved' and o.status = 'pending' then 4
+                     when n.status = 'rejected' and o.status = 'pending' then 8 else 0 end)
     into causes
     from new_rows n join old_rows o on o.candidate_id = n.candidate_id;
   if causes & 1 > 0 then
@@ -47,15 +48,32 @@ begin
       perform recovery.refuse_spending(array(select n.candidate_id from new_rows n), now_);
     end if;
     if exists (select from recovery.breaker b where b.status in ('open', 'half_open')) then
+      -- However it was started, one candidate alone tries a breaker whose wait has ended. Who comes at the same time
+      -- waits here, and is refused.
+      perform from recovery.breaker b
+        where b.status = 'open' and b.parts && array(
+          select 'source:' || i.source from new_rows n join recovery.incident i on i.incident_id = n.incident_id
+           where recovery.makes(n.action_type, n.subject_kind, n.parameters) is null)
+        order by b.name for no key update;
       perform recovery.refuse_behind(array_agg(distinct 'source:' || i.source), now_, count(*) = 1)
         from new_rows n join recovery.incident i on i.incident_id = n.incident_id
        where recovery.makes(n.action_type, n.subject_kind, n.parameters) is null having count(*) > 0;
+      perform recovery.start_probe(array['source:' || i.source], 'recovery.candidate', n.candidate_id::text, n.token,
+                                   n.lease_until, now_)
+        from new_rows n join recovery.incident i on i.incident_id = n.incident_id
+       where recovery.makes(n.action_type, n.subject_kind, n.parameters) is null;
     end if;
     insert into recovery.lease (token, worker, lease_until, candidates)
     select n.token, n.worker, n.lease_until, array_agg(n.candidate_id)
       from new_rows n group by n.token, n.worker, n.lease_until;
   end if;
   if causes & 2 > 0 then
+    scopes := array(select distinct n.scope_id from new_rows n);
+    scopes := array(select s.scope_id from recovery.scope s where s.scope_id = any(scopes) and s.status = 'revoked');
+    if scopes <> '{}' then
+      perform recovery.refuse_spending(array(select n.candidate_id from new_rows n where n.scope_id = any(scopes)),
+                                       now_);
+    end if;
     perform recovery.settle_effects(
       array_agg(n.candidate_id), array_agg(n.action_type), array_agg(n.subject_kind), array_agg(n.failure_match_id),
       array_agg(n.incident_id), array_agg(n.action_name), array_agg(n.parameters), array_agg(n.awaits ->> 'key'),
@@ -67,11 +85,15 @@ begin
                                         filter (where n.subject_kind = 'error'))
       from new_rows n where n.status = 'approved';
   end if;
+  if causes & 8 > 0 then
+    perform recovery.review_errors_of(array_agg(n.failure_match_id))
+      from new_rows n where n.status = 'rejected' and n.subject_kind = 'error';
+  end if;
   return null;
 end $$;
 revoke execute on function recovery.settle_candidates() from public;
 comment on function recovery.settle_candidates() is
-'A claim spends its scopes and takes a lease; an effect of ours is made; an approval reviews the error.';
+'A claim spends its scopes and takes a lease; an effect of ours is made; a decision reviews the error.';
 
 create or replace function recovery.refuse_spending(ids uuid[], now_ timestamptz) returns void
 language plpgsql
@@ -149,6 +171,7 @@ begin
       else group_.n end;
     made := case
       when made <> group_.n or group_.makes = 'breaker' then made
+      when group_.makes = 'error' and group_.keys <> group_.refs then 0
       when group_.makes = 'error' then recovery.retry_errors(group_.ids, group_.refs)
       when group_.makes = 'intake' then recovery.retry_intakes(group_.ids, group_.refs, group_.keys)
       when group_.makes = 'run' then recovery.retry_runs(group_.ids, group_.refs, group_.keys)
@@ -180,7 +203,6 @@ as $$
 declare
   now_ constant timestamptz := recoup.now();
   bad  record;
-  refs text[];
 begin
   select g.candidate_id, s.scope_id, s.status, s.expires_at into bad
     from unnest(ids, scopes) g (candidate_id, scope_id)
@@ -194,10 +216,24 @@ begin
       hint = 'Open one: recoup recovery scope open INCIDENT',
       detail = jsonb_build_object('candidate_id', bad.candidate_id, 'scope_id', bad.scope_id, 'status', bad.status);
   end if;
-  if of_errors is not null then
-    refs := array(select m.subject_ref from recovery.failure_match m where m.failure_match_id = any(of_errors));
-    perform recovery.review_errors(refs);
+  -- A name is what a program says; with separate logins, the login is known, too. One that may also execute is not
+  -- separate from anything.
+  if not pg_has_role(session_user, 'recoup_claim_worker', 'member') then
+    select c.candidate_id, c.proposed_by into bad
+      from recovery.candidate c
+     where c.candidate_id = any(ids) and num_nulls(c.proposed_by) = 0
+       and (select p.login from recovery.provenance p
+             where p.failure_match_id = c.failure_match_id and p.candidate_id = c.candidate_id
+               and p.event_type = 'created' limit 1) = session_user limit 1;
+    if found then
+      raise exception using errcode = 'RC083',
+        message = format('Candidate %s was proposed by %s through this login (%s): another one approves it.',
+                         bad.candidate_id, bad.proposed_by, session_user),
+        hint = 'Ask somebody else to decide, through their own login.',
+        detail = jsonb_build_object('candidate_id', bad.candidate_id, 'why', 'same_login', 'login', session_user);
+    end if;
   end if;
+  perform recovery.review_errors_of(of_errors);
 end $$;
 comment on function recovery.settle_approvals(uuid[], uuid[], uuid[]) is
-'An approval needs an active scope, and is a review of the error.';
+'An approval needs an active scope, comes through another login than the proposal, and is a review of the error.';

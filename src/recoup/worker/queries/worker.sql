@@ -65,3 +65,15 @@ select w.worker_id, w.name, w.host, w.pid, w.status, w.started_at, w.heartbeat_a
   from recoup.worker w
  order by (w.status <> 'running'), w.started_at desc
  limit %(limit)s;
+
+-- name: lately_lost
+select count(*), max(w.name) from recoup.worker w
+ where w.status = 'lost' and w.ended_at > (select recoup.now()) - interval '1 hour';
+
+-- name: failing_duties
+-- A run that failed sets both times; one that did not, only the first. Idle runs are recorded with each heartbeat.
+select t.duty, count(*) filter (where t.last_failed_at >= t.last_run_at) as failing,
+       (array_agg(t.last_failure order by t.last_failed_at desc nulls last))[1] as last_failure
+  from recoup.duty_tally t join recoup.worker w on w.worker_id = t.worker_id
+ where w.status = 'running'
+ group by t.duty;
