@@ -107,7 +107,10 @@ def test_every_format_comes_in_as_it_was_given(db: Database, write: Write, name:
     assert imported.batch_freeze_at is None
 
 
-texts = st.text(st.characters(exclude_categories=("Cs", "Cc"), include_characters="\t\n\r"), max_size=60)
+# What turns the direction of reading or breaks lines unseen is refused: a name could look like another.
+TURNING = "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+printable = st.characters(exclude_categories=("Cs", "Cc"), exclude_characters=TURNING, include_characters="\t\n\r")
+texts = st.text(printable, max_size=60)
 optional = st.none() | texts
 domains = st.sampled_from((None, "", "acme.example.com", "https://www.müller.example.com/imprint"))
 

@@ -1,4 +1,7 @@
 -- Which matches events of other logs concern, and which failures become matches. Events only say where to look.
+--
+-- "offset 0" keeps a lookup per event: joined freely, statistics from before a storm made one of them compare every open
+-- match with every event of a page, for minutes.
 
 -- name: of_errors
 select m.failure_match_id
@@ -13,7 +16,8 @@ select m.failure_match_id
    limit 1) e
  cross join lateral (
    select m.failure_match_id from recovery.failure_match m
-    where m.subject_ref = g.error_table || '/' || e.lineage and m.subject_kind = 'error' and m.ended_at is null) m;
+    where m.subject_ref = g.error_table || '/' || e.lineage and m.subject_kind = 'error' and m.ended_at is null
+   offset 0) m;
 
 -- name: of_units
 -- Of intakes, runs, deliveries and tasks: the subject itself, what was started for it, or what a person restarted.
@@ -31,7 +35,8 @@ select m.failure_match_id
  cross join lateral (select i.retry_of from cl.gate_zero_intake i where i.intake_id = g.key::uuid limit 1) i
  cross join lateral (
    select m.failure_match_id from recovery.failure_match m
-    where m.subject_ref = i.retry_of::text and m.subject_kind = 'intake' and m.ended_at is null) m;
+    where m.subject_ref = i.retry_of::text and m.subject_kind = 'intake' and m.ended_at is null
+   offset 0) m;
 
 -- name: of_retried_runs
 select m.failure_match_id
@@ -39,7 +44,8 @@ select m.failure_match_id
  cross join lateral (select r.retry_of from recovery.run r where r.run_id = g.key::uuid limit 1) r
  cross join lateral (
    select m.failure_match_id from recovery.failure_match m
-    where m.subject_ref = r.retry_of::text and m.subject_kind = 'run' and m.ended_at is null) m;
+    where m.subject_ref = r.retry_of::text and m.subject_kind = 'run' and m.ended_at is null
+   offset 0) m;
 
 -- name: of_candidates
 -- Not what an evaluation did itself: the same transaction has the next step.
@@ -47,7 +53,8 @@ select distinct g.match
   from unnest(%(matches)s::uuid[], %(xids)s::text[]) g (match, xid)
  where not exists (
    select from recovery.provenance p
-    where p.failure_match_id = g.match and p.xid = g.xid::xid8 and p.event_type in ('match_evaluated', 'match_ended'));
+    where p.failure_match_id = g.match and p.xid = g.xid::xid8 and p.event_type in ('match_evaluated', 'match_ended')
+   offset 0);
 
 -- name: of_scopes
 select m.failure_match_id from recovery.failure_match m
@@ -75,7 +82,8 @@ select e.error_table, coalesce(e.lineage_id, e.error_id) as lineage, e.error_cod
     or m.ended_at is not null and exists (
       select from recoup.error_event v
        where v.error_id = e.error_id and v.error_table = e.error_table and v.authority = 'recoup_operator'
-         and v.logged_at >= m.ended_at);
+         and v.logged_at >= m.ended_at
+      offset 0);
 
 -- name: exhausted
 select i.intake_id::text as intake_id, i.company_name, i.batch_id, r.failure_reason
@@ -85,9 +93,10 @@ select i.intake_id::text as intake_id, i.company_name, i.batch_id, r.failure_rea
     r on true
  where i.status = 'EXHAUSTED'
    -- What a candidate started ends as its outcome; what a person restarted meanwhile is of the match that is open.
-   and not exists (select from recovery.candidate c where c.awaits ->> 'key' = i.intake_id::text)
+   and not exists (select from recovery.candidate c where c.awaits ->> 'key' = i.intake_id::text offset 0)
    and not exists (select from recovery.failure_match m
-                    where m.subject_ref = i.retry_of::text and m.subject_kind = 'intake' and m.ended_at is null);
+                    where m.subject_ref = i.retry_of::text and m.subject_kind = 'intake' and m.ended_at is null
+                   offset 0);
 
 -- name: crashed
 select r.run_id::text as run_id, r.kind, r.source, r.message, r.crash_reason
