@@ -1,7 +1,7 @@
 -- Which matches events of other logs concern, and which failures become matches. Events only say where to look.
 --
--- "offset 0" keeps a lookup per event: joined freely, statistics from before a storm made one of them compare every open
--- match with every event of a page, for minutes.
+-- "offset 0" keeps a lookup per event: joined freely, statistics from before a storm made one of them compare every
+-- open match with every event of a page, for minutes.
 
 -- name: of_errors
 select m.failure_match_id
