@@ -7,18 +7,20 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 PG15   ?= /usr/lib/postgresql/15/bin
 TESTS  ?= tests
+# Tests start some thousand processes: without kept bytecode each of them would compile the whole program again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 # The long runs: where random cases begin, how many of them, how often each race and kill.
 SEED   ?= 1
 CASES  ?= 10000
 TIMES  ?= 25
-LONG   := tests/ledger/test_tampering.py tests/races tests/crash
+LONG   := tests/ledger/test_tampering.py tests/races tests/crash tests/conformance/test_combinations.py tests/audit/test_every_column.py
 # Seconds for each variant of the stress runs.
 STRESS ?= 120
 SOAKED := --timeout 0 --seed $(SEED) -rP
 
-.PHONY: help setup run test test-pg15 bench soak soak-stress soak-guards lint docs schema clean
+.PHONY: help setup run test test-pg15 test-adapters bench soak soak-stress soak-guards lint docs schema clean
 
 help: ## Print this menu
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,18 +31,11 @@ setup: $(READY) ## Create the environment
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Recoup needs Python 3.11 or later; $(PYTHON) is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[embedded,gate,parquet,notify,rules,dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[embedded,gate,parquet,notify,rules,partitions,dask,api,celery,dev]'
 	@touch $(READY)
 
-run: $(READY) ## Start the server, migrate, play ninety days of errors, twenty of Gate Zero and five of recovery, seal and audit them
-	@test -n "$$RECOUP_DSN" || $(BIN)/recoup db start
-	@$(BIN)/recoup migrate
-	@$(BIN)/recoup demo
-	@echo; echo "A worker seals the logs, and the audit checks every invariant:"
-	@$(BIN)/recoup worker --once --duty seal --demo --log-level warning
-	@$(BIN)/recoup audit --demo
-	@echo
-	@echo "The server stays up. Stop it with: $(BIN)/recoup db stop"
+run: $(READY) ## Play the demo if it does not exist, and serve it with a worker and the API, until Ctrl-C
+	@RECOUP_LOG_LEVEL=$${RECOUP_LOG_LEVEL:-warning} $(BIN)/recoup up --demo
 
 test: $(READY) ## Run every test on the embedded PostgreSQL, three at a time: many wait for other processes
 	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(TESTS)
@@ -48,6 +43,20 @@ test: $(READY) ## Run every test on the embedded PostgreSQL, three at a time: ma
 test-pg15: $(READY) ## Run every test on PostgreSQL 15 (Debian: apt-get install postgresql-15)
 	@test -x $(PG15)/postgres || { echo "No PostgreSQL 15 in $(PG15). Install it (Debian: apt-get install postgresql-15) or say where: make test-pg15 PG15=FOLDER"; exit 1; }
 	@RECOUP_SERVER_BIN=$(PG15) $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(TESTS)
+
+# What the adapters are tested against, each in an environment of its own: they ask for versions that exclude each other.
+REAL         := airflow dagster dbt
+REAL_airflow := 'apache-airflow==3.*'
+REAL_dagster := 'dagster==1.*'
+REAL_dbt     := 'dbt-core<1.11' dbt-duckdb
+
+.venv-%/.ready: pyproject.toml
+	@test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
+	@.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[embedded]' pytest pytest-timeout $(REAL_$*)
+	@touch $@
+
+test-adapters: $(REAL:%=.venv-%/.ready) ## Test the adapters of Airflow, Dagster and dbt against the real ones (downloads half a gigabyte)
+	@for one in $(REAL); do echo "$$one:"; .venv-$$one/bin/python -m pytest -W ignore tests/adapters_real/test_$$one.py || exit 1; done
 
 bench: $(READY) ## Measure Recoup against hand-written SQL; results go to bench/results
 	@$(BIN)/recoup bench --save bench/results
@@ -59,7 +68,7 @@ soak: $(READY) ## The long runs of tampering, races and kills (SEED=1 CASES=1000
 	@$(MAKE) --no-print-directory soak-guards
 
 soak-stress: $(READY) ## Everybody at once, killed at random (STRESS=120 seconds for each variant), and on PostgreSQL 15 if it is there
-	@$(BIN)/python -m pytest $(SOAKED) --stress-seconds $(STRESS) tests/stress
+	@$(BIN)/python -m pytest $(SOAKED) --stress-seconds $(STRESS) tests/stress tests/up/test_crash.py
 	@if test -x $(PG15)/postgres; then RECOUP_SERVER_BIN=$(PG15) $(BIN)/python -m pytest $(SOAKED) --stress-seconds $(STRESS) tests/stress; \
 	  else echo "No PostgreSQL 15 in $(PG15): the stress runs were not run on it."; fi
 
@@ -77,5 +86,5 @@ docs: $(READY) ## Write the pages that are generated from the program
 schema: $(READY) ## Write the schema file again, after a migration or routine changed
 	@$(BIN)/python tools/schema.py
 
-clean: ## Remove the environment and caches; data of the embedded server stays
-	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+clean: ## Remove the environments and caches; data of the embedded server stays
+	@rm -rf $(VENV) $(REAL:%=.venv-%) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

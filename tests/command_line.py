@@ -28,7 +28,7 @@ def run_in(environment: dict[str, str], *command: str) -> Run:
         *arguments: object, fails: bool = False, ends: int | None = None, given: str | None = None, **more: str
     ) -> subprocess.CompletedProcess[str]:
         asked = [*command, *map(str, arguments)]
-        done = forking.run(asked, env={**clean, **environment, **more}, given=given, timeout=120)
+        done = forking.run(asked, env={**clean, **environment, **more}, given=given, timeout=600)
         said = f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr, said
         assert ((done.returncode != 0) is fails) if ends is None else done.returncode == ends, said

@@ -55,6 +55,46 @@ def run(
         return subprocess.CompletedProcess(arguments, status, *(one.result() for one in captured))
 
 
+class Begun:
+    """A command that runs: its process, and its end. Its input is empty, and its output goes nowhere."""
+
+    def __init__(self, arguments: list[str], env: dict[str, str]) -> None:
+        self._ended: int | None = None
+        self._answer, told = socket.socketpair()
+        with told, open(os.devnull, "r+b") as nowhere, os.fdopen(os.memfd_create("asked"), "w+") as asked:
+            json.dump({"arguments": arguments, "env": env, "folder": str(Path.cwd())}, asked)
+            asked.seek(0)
+            with _lock:
+                socket.send_fds(_parent(), [b"!"], [asked.fileno(), *[nowhere.fileno()] * 3, told.fileno()])
+        self.pid = int.from_bytes(self._answer.recv(PID_BYTES))
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def send_signal(self, number: int) -> None:
+        """One that has ended is left be: its number may be another's."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def poll(self) -> int | None:
+        """How it ended; None while it runs."""
+        if self._ended is None:
+            with suppress(BlockingIOError):
+                self._hear(socket.MSG_DONTWAIT)
+        return self._ended
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self._ended is None:
+            self._answer.settimeout(timeout)
+            self._hear(0)
+        assert self._ended is not None
+        return self._ended
+
+    def _hear(self, how: int) -> None:
+        self._ended = int.from_bytes(self._answer.recv(PID_BYTES, how), signed=True)
+        self._answer.close()
+
+
 def _read(descriptor: int) -> str:
     with open(descriptor, encoding="utf-8") as file:
         return file.read()

@@ -137,11 +137,12 @@ class Hub:
             return escalation.raise_tiers(tx)
 
     def age(self, by: timedelta) -> None:
-        """Let time pass; at its end the review of the last tier is due of whatever was parked that long."""
+        """Let time pass; at its end the review of the last tier is overdue of whatever was parked that long."""
         last = 4 * HOUR + SECOND
         self.advance(by - last)
         self.raise_tiers()
         self.advance(last)
+        self.raise_tiers()
 
     def operate(self, change: str, error_id: int) -> None:
         """What an operator changes, past the library."""

@@ -2,7 +2,8 @@
 
 docs/lifecycles.md, docs/reference/settings.md, docs/reference/refusals.md, docs/reference/findings.md,
 docs/reference/dispositions.md, docs/reference/secrets.md, docs/reference/signature-report.md, docs/reference/cli.md,
-docs/reference/python.md, docs/reference/rules.md, docs/reference/sql.md; and the duties in docs/explain/workers.md
+docs/reference/api.md, docs/reference/python.md, docs/reference/rules.md, docs/reference/sql.md,
+docs/reference/metrics.md; and the duties in docs/explain/workers.md
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from datetime import timedelta
 from itertools import product
 from pathlib import Path
 
+import api_page
 import domain_pages
 import lifecycles_page as render
+import metrics_page
 import python_page
 import signature_report
 import sql_page
@@ -28,7 +31,7 @@ from recoup.domains import DOMAINS
 from recoup.errors import Category, Severity, decide, delay
 from recoup.errors.decision import retries
 from recoup.errors.policy import ErrorPolicy
-from recoup.expressions import MAX_CHARACTERS
+from recoup.expressions import MAX_ALL_S, MAX_CHARACTERS, MAX_S
 from recoup.recovery.policy import MAX_RULES
 from recoup.recovery.rule_facts import FACTS
 from recoup.redaction.known import document
@@ -266,7 +269,8 @@ def rules_page() -> str:
         "| `parameters` | what the action is given, in addition to its own |",
         "| `description` | what it is for |",
         f"\nA policy has at most {MAX_RULES} rules. Loops over lists and maps have a budget; patterns of `matches` are",
-        "RE2.\n",
+        f"RE2. A condition that takes more than {MAX_S:g} s of processor time is an error of that rule; after"
+        f" {MAX_ALL_S:g} s for one\nfailure no further one is evaluated for it.\n",
         "## Facts\n",
         "What a condition sees of a failure, at the time of the evaluation.\n",
         "| fact | type | what it is |",
@@ -323,8 +327,10 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/signature-report.md": lambda: signature_report.page(WRITTEN),
     "docs/reference/rules.md": rules_page,
     "docs/reference/cli.md": cli_page,
+    "docs/reference/api.md": lambda: api_page.page(WRITTEN),
     "docs/reference/python.md": lambda: python_page.page(WRITTEN),
     "docs/reference/sql.md": lambda: sql_page.page(WRITTEN),
+    "docs/reference/metrics.md": lambda: metrics_page.page(DOMAINS, WRITTEN),
     "src/recoup/cli/commands.toml": commands_file,
     "docs/explain/workers.md": lambda: with_table("docs/explain/workers.md", duties_table(duties(DOMAINS))),
 }

@@ -31,7 +31,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from conftest import HOME_VARIABLE, START, server_settings
+from conftest import HOME_VARIABLE, server_settings
+from databases import START
 from laws.catalogue import Guard, guards
 from laws.conftest import WITHOUT_VARIABLE
 from product import migrate

@@ -10,7 +10,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import recoup
-from recoup.client import Client, Deliveries, Errors, Gate, Policies, Subscription, aio
+from recoup import partitions
+from recoup.client import (
+    Alerts,
+    Client,
+    Deliveries,
+    Errors,
+    Gate,
+    Partitions,
+    Policies,
+    Recovery,
+    Runs,
+    Subscription,
+    aio,
+)
 from recoup.errors import Blocking, Claimed, Cleared, Ended, Failed, NewError, Recorded, Succeeded
 
 WIDTH = 100
@@ -31,7 +44,8 @@ What is refused is a `recoup.Refusal` with `code`, `happened`, `next_step` and `
 library writes nothing to standard output; it logs through `logging`, as `recoup`.
 """
 PARTS: tuple[tuple[str, type], ...] = (
-    ("db", Client), ("db.errors", Errors), ("db.gate", Gate), ("db.deliveries", Deliveries), ("db.policy", Policies),
+    ("db", Client), ("db.errors", Errors), ("db.gate", Gate), ("db.recovery", Recovery), ("db.runs", Runs),
+    ("db.partitions", Partitions), ("db.deliveries", Deliveries), ("db.alerts", Alerts), ("db.policy", Policies),
     ("subscription", Subscription),
 )  # fmt: skip
 INHERITED = ("transaction", "one_statement", "close")  # of the client
@@ -46,21 +60,31 @@ def _functions() -> Iterator[str]:
     yield "## recoup\n"
     yield from _callable("recoup.connect", recoup.connect)
     yield from _callable("recoup.failures", recoup.failures)
+    yield from _callable("recoup.partitions.select", partitions.select)
 
 
 def _parts() -> Iterator[str]:
     for name, kind in PARTS:
         yield f"## {name}\n\n{_prose(inspect.getdoc(kind) or '')}\n"
         inherited = INHERITED if kind is Client else ()
-        for verb, value in [*vars(kind).items(), *((verb, getattr(kind, verb)) for verb in inherited)]:
+        own = [item for part in kind.__mro__ if part is kind or _is_ours(part) for item in vars(part).items()]
+        for verb, value in [*own, *((verb, getattr(kind, verb)) for verb in inherited)]:
             if inspect.isfunction(value) and not verb.startswith("_"):
                 yield from _callable(f"{name}.{verb}", value)
+
+
+def _is_ours(part: type) -> bool:
+    """Whether a class is a part of the library that another one is made of."""
+    return part.__module__.startswith("recoup.client.")
 
 
 def _twins() -> Iterator[str]:
     yield "## db.aio\n\nThe same verbs, to be awaited. Each runs on a thread; with `tx=` an `AsyncConnection` its"
     yield "statements run on that connection, on its event loop.\n"
-    for part, kind in (("errors", aio.AsyncErrors), ("gate", aio.AsyncGate), ("deliveries", aio.AsyncDeliveries)):
+    for part, kind in (
+        ("errors", aio.AsyncErrors), ("gate", aio.AsyncGate), ("recovery", aio.AsyncRecovery),
+        ("deliveries", aio.AsyncDeliveries), ("alerts", aio.AsyncAlerts),
+    ):  # fmt: skip
         verbs = (verb for verb in vars(kind) if not verb.startswith("_"))
         yield f"- `db.aio.{part}`: {', '.join(f'`{verb}`' for verb in verbs)}"
     yield ""

@@ -136,22 +136,51 @@ class Ground:
 
 
 @contextlib.contextmanager
-def scratch(settings: Settings, *, simulated_from: datetime | None = None) -> Iterator[Ground]:
-    """A migrated database for the bench, on the server of the settings."""
+def migrated(settings: Settings) -> Iterator[str]:
+    """A migrated database, for workloads to copy: that takes a thirtieth of the time of migrating."""
+    with _created(settings) as name:
+        with _administered(settings, name) as admin:
+            migrate(admin, DOMAINS, login=access.login(settings))
+        yield name
+
+
+@contextlib.contextmanager
+def scratch(
+    settings: Settings, *, template: str | None = None, simulated_from: datetime | None = None
+) -> Iterator[Ground]:
+    """A migrated database for the bench, on the server of the settings: a copy of the template, if it is given."""
     settings = replace(settings, actor=WORKER, pool_max=4, statement_timeout_ms=0, idle_in_transaction_timeout_ms=0)
-    name = PREFIX + uuid.uuid4().hex[:12]
     with contextlib.ExitStack() as stack:
-        home = stack.enter_context(access.administration(settings))
-        _check_rights(home)
-        home.execute(SQL("create database {}").format(Identifier(name)))
-        stack.callback(home.execute, SQL("drop database if exists {} with (force)").format(Identifier(name)))
-        conninfo = make_conninfo(access.uri(settings, admin=True), dbname=name)
-        admin = stack.enter_context(contextlib.closing(connect(conninfo, settings)))
-        migrate(admin, DOMAINS, login=access.login(settings), simulated_from=simulated_from)
+        name = stack.enter_context(_created(settings, template=template))
+        admin = stack.enter_context(_administered(settings, name))
+        if template is None:
+            migrate(admin, DOMAINS, login=access.login(settings), simulated_from=simulated_from)
         ours = stack.enter_context(Database(make_conninfo(access.uri(settings), dbname=name), settings))
-        raw = stack.enter_context(contextlib.closing(connect(conninfo, settings)))
+        raw = stack.enter_context(_administered(settings, name))
         raw.execute("set plan_cache_mode = force_generic_plan")  # as our functions have it; see docs/explain/speed.md
-        yield Ground(conninfo=conninfo, ours=ours, raw=raw, admin=admin)
+        yield Ground(conninfo=_conninfo(settings, name), ours=ours, raw=raw, admin=admin)
+
+
+@contextlib.contextmanager
+def _created(settings: Settings, *, template: str | None = None) -> Iterator[str]:
+    """The name of a new database, which is dropped at the end."""
+    name = PREFIX + uuid.uuid4().hex[:12]
+    with access.administration(settings) as home:
+        _check_rights(home)
+        copied = Identifier(template or "template1")
+        home.execute(SQL("create database {} template {}").format(Identifier(name), copied))
+        try:
+            yield name
+        finally:
+            home.execute(SQL("drop database if exists {} with (force)").format(Identifier(name)))
+
+
+def _administered(settings: Settings, name: str) -> contextlib.closing[Transaction]:
+    return contextlib.closing(connect(_conninfo(settings, name), settings))
+
+
+def _conninfo(settings: Settings, name: str) -> str:
+    return make_conninfo(access.uri(settings, admin=True), dbname=name)
 
 
 def _check_rights(connection: Transaction) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -12,10 +14,14 @@ from recoup.refusals import InputRefused
 from recoup.settings import Settings
 from recoup.worker import loaded
 from recoup_bench import (
+    api,
+    backfills,
+    dispatches,
     errors,
     gate_zero,
     logs,
     metrics,
+    partitions,
     peers,
     promotion,
     recovery,
@@ -25,7 +31,7 @@ from recoup_bench import (
     verify,
     workers,
 )
-from recoup_bench.ground import scratch
+from recoup_bench.ground import Ground, migrated, scratch
 from recoup_bench.machine import describe
 from recoup_bench.measure import OURS, RAW, Timed, check_alike, interleaved, summed_up
 from recoup_bench.results import Outcome, Results
@@ -33,10 +39,11 @@ from recoup_bench.workload import Trial, Workload
 
 WORKLOADS: tuple[Workload, ...] = (
     *gate_zero.MOVES, gate_zero.APPEND, gate_zero.OUTCOMES, verify.VERIFY, logs.READ, logs.SEAL, *gate_zero.CLAIMS,
-    gate_zero.FAIL_ONCE, errors.RECORD, errors.PLAIN, *retries.RETRIES, retries.FAILING, retries.CLAIM,
-    *retries.DRAINS, *retries.FAIL_ONCE, workers.DRAIN, errors.ARCHIVE, metrics.METRICS, *promotion.GATE,
+    gate_zero.FAIL_ONCE, errors.RECORD, errors.PLAIN, api.RECORD, *retries.RETRIES, retries.FAILING, retries.CLAIM,
+    *retries.DRAINS, *retries.FAIL_ONCE, workers.DRAIN, errors.ARCHIVE, metrics.METRICS, metrics.METRICS_DAY,
+    *promotion.GATE,
     signatures.SIGNATURES, recovery.INGEST, recovery.CLAIM_FINISH, recovery.FAILING, *recovery.CLAIMS,
-    *recovery.DRAINS, rules.EVALUATE,
+    *recovery.DRAINS, rules.EVALUATE, *dispatches.RUNS, backfills.PLAN, partitions.CONTRACT,
 )  # fmt: skip
 MAX_ROUNDS = 1000
 
@@ -74,27 +81,42 @@ def measure(
     show: Callable[[Outcome], None] = lambda outcome: None,
     rounds: int | None = None,
     quick: bool = False,
+    template: str | None = None,
 ) -> Results:
-    """Run each workload in a database of its own. ``say`` gets a line for every step, ``show`` each outcome at once."""
+    """Run each workload in a database of its own. ``say`` gets a line for every step, ``show`` each outcome at once.
+
+    The template is a migrated database to copy. Without one, several workloads make one, and share it.
+    """
     if rounds is not None and not 1 <= rounds <= MAX_ROUNDS:
         raise InputRefused("rounds_out_of_bounds", f"{rounds} rounds.", f"Ask for 1 to {MAX_ROUNDS}.", rounds=rounds)
     began_at = datetime.now(UTC).replace(microsecond=0)
     machine: dict[str, Any] = {}
     outcomes: list[Outcome] = []
-    for workload in workloads:
-        size = workload.quick if quick else workload.full
-        size = replace(size, rounds=rounds) if rounds is not None else size
-        say(f"{workload.name}: creating its database" + (f", {size.idle:,} rows" if size.idle else ""))
-        with scratch(settings, simulated_from=began_at if workload.simulated else None) as ground:
-            machine = machine or describe(ground.admin)
-            trial = Trial(workload, ground, size)
-            try:
-                outcomes.append(_run(trial, say))
-            finally:
-                trial.close()
-        show(outcomes[-1])
+    with contextlib.ExitStack() as stack:
+        if template is None and sum(not workload.simulated for workload in workloads) > 1:
+            template = stack.enter_context(migrated(settings))
+        for workload in workloads:
+            size = workload.quick if quick else workload.full
+            size = replace(size, rounds=rounds) if rounds is not None else size
+            say(f"{workload.name}: creating its database" + (f", {size.idle:,} rows" if size.idle else ""))
+            with _ground(workload, settings, template, began_at) as ground:
+                machine = machine or describe(ground.admin)
+                trial = Trial(workload, ground, size)
+                try:
+                    outcomes.append(_run(trial, say))
+                finally:
+                    trial.close()
+            show(outcomes[-1])
     complete = len(outcomes) == len(WORKLOADS)
     return Results(began_at=began_at, quick=quick, complete=complete, machine=machine, outcomes=tuple(outcomes))
+
+
+def _ground(
+    workload: Workload, settings: Settings, template: str | None, began_at: datetime
+) -> AbstractContextManager[Ground]:
+    if workload.simulated:
+        return scratch(settings, simulated_from=began_at)
+    return scratch(settings, template=template)
 
 
 def _run(trial: Trial, say: Callable[[str], None]) -> Outcome:

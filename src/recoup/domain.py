@@ -75,9 +75,13 @@ class Demo:
     span: timedelta
     exists: str  # query: whether it was played in this database
     # Where the functions are, imported when they are called. ``play`` takes the database, a function for
-    # progress, a shorter part to play meanwhile or None, and its span; ``show`` prints the result.
+    # progress, what is played meanwhile or None, and the span of that; ``show`` prints the result.
     play: str
     show: str
+    hosts: bool = False  # others are played in its last days; without, they follow it
+    # What is open at the end, played when every part has been, shortly before the present. Takes the database and a
+    # function for progress.
+    ending: str | None = None
     background: str | None = None  # a context manager that runs while the demo is used
     handlers: str | None = None  # returns its handlers of errors, by table: with --demo no others are called
 
@@ -106,6 +110,7 @@ class Domain:
     subjects: tuple[Subject, ...] = ()  # what people act on, and the verbs for it
     finders: tuple[Finder, ...] = ()  # how its rows are found by name or id
     commands: tuple[Command, ...] = ()
+    api: tuple[str, ...] = ()  # its routes, area by area: where they are, imported by the service
     demo: Demo | None = None
     ensure: Callable[[Transaction], Iterable[str]] | None = None  # creates what the policy asks for; returns its names
     later: Callable[[Transaction], Iterable[SchemaObject]] | None = None  # what it created, which no schema file has

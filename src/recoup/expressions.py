@@ -5,12 +5,15 @@ engine, or another language, is another version of this module. What is promised
 
 - a text that does not parse, names an unknown fact, mixes types, or is not a condition is refused when it is checked;
 - an evaluation changes nothing, calls nothing, and ends: loops have a budget, and regular expressions are linear (RE2);
+- a condition that takes longer than its time is no decision, and the rest wait no longer than theirs: the engine cannot
+  be interrupted, so the one that takes long is known afterwards, and is evaluated alone from then on;
 - an evaluation that fails is no decision. It is neither true nor false: its error is returned next to those.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -23,6 +26,8 @@ MAX_CHARACTERS = 2_000  # of a condition
 MAX_NEAR = 20  # characters that show where an error is
 MAX_ERROR = 200  # characters of an error
 TOGETHER = 10  # conditions that are evaluated in one call of the engine
+MAX_S = 1.0  # processor time of a condition
+MAX_ALL_S = 5.0  # and of all conditions for one set of facts: after that no further one begins
 WHERE = re.compile(r"ERROR: <input>:(?P<line>-?\d+):(?P<column>-?\d+): (?P<what>.*)")
 UNKNOWN_NAME = re.compile(r"undeclared reference to '(?P<name>[^']*)'")
 NO_OVERLOAD = re.compile(r"found no matching overload for '(?P<name>[^']*)' applied to '(?P<types>.*)'")
@@ -30,6 +35,7 @@ BAD_PATTERN = "invalid regular expression"
 STATUS = re.compile(r"^[A-Z_]+: ")
 NOT_GIVEN = re.compile(r'No value with name "(?P<name>\w+)" found')
 NEW_LINE = "\n"
+NO_TIME = f"it was not evaluated: the conditions before it took {MAX_ALL_S:g} s"
 
 
 class Problem(NamedTuple):
@@ -107,6 +113,8 @@ class Language:
             )
         line, column = int(found["line"]), int(found["column"])
         near = text.split("\n")[line - 1][column - 1 :][:MAX_NEAR] if line <= text.count("\n") + 1 else ""
+        if near.startswith("=") and not near.startswith("=="):
+            what = "compare with =="
         return Problem(what[:MAX_CHARACTERS], column, line, near)
 
 
@@ -129,24 +137,39 @@ class Conditions:
                 self._invalid[name] = f"it is not valid: {problem}"[:MAX_ERROR]
         groups = [single[start : start + TOGETHER] for start in range(0, len(single), TOGETHER)]
         self._groups = [(_together(env, [texts[name] for name, _ in group]), group) for group in groups]
+        self._slow: set[int] = set()  # groups that took too long together
 
     def evaluate(self, facts: Mapping[str, Any]) -> Verdict:
         """Which conditions are true. A fact that is not given is an error of the conditions that need it."""
         activation = self._env.Activation(dict(facts))
         true: list[str] = []
         errors = dict(self._invalid)
-        for together, group in self._groups:
-            values = [None] if together is None else _value(together, activation)
+        left_s = MAX_ALL_S
+        for number, (together, group) in enumerate(self._groups):
+            values = self._together(number, together, activation)
             if isinstance(values, list) and len(values) == len(group):
                 true += (name for (name, _), value in zip(group, values, strict=True) if value is True)
                 continue
             for name, one in group:
-                value = _value(one, activation)
-                if value is True:
+                value, spent_s = _timed(one, activation) if left_s > 0 else (NO_TIME, 0.0)
+                left_s -= spent_s
+                if spent_s > MAX_S:
+                    errors[name] = f"it took {spent_s:.1f} s, and the maximum is {MAX_S:g} s"
+                elif value is True:
                     true.append(name)
                 elif value is not False:
                     errors[name] = str(value)[:MAX_ERROR]
         return Verdict(tuple(true), errors)
+
+    def _together(self, number: int, together: Expression | None, activation: Any) -> Any:
+        """The values of a group; anything but a list of them: each has to be evaluated alone."""
+        if together is None or number in self._slow:
+            return None
+        values, spent_s = _timed(together, activation)
+        if spent_s <= MAX_S:
+            return values
+        self._slow.add(number)  # one of them is to blame: which one is seen when each is alone
+        return None
 
 
 def _together(env: Env, texts: Sequence[str]) -> Expression | None:
@@ -155,6 +178,13 @@ def _together(env: Env, texts: Sequence[str]) -> Expression | None:
         return env.compile(f"[{', '.join(f'({text}{NEW_LINE})' for text in texts)}]")  # they may end with a comment
     except RuntimeError:
         return None
+
+
+def _timed(one: Expression, activation: Any) -> tuple[Any, float]:
+    """The value of an expression, and the processor time that it took: what else runs here is not its fault."""
+    began = time.thread_time()
+    value = _value(one, activation)
+    return value, time.thread_time() - began
 
 
 def _value(one: Expression, activation: Any) -> Any:

@@ -8,7 +8,7 @@ import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from recoup import observe
+from recoup import observe, policy
 from recoup.database.connection import Database
 from recoup.domain import duties as every
 from recoup.domain import releases
@@ -18,6 +18,9 @@ from recoup.errors.duties import RETRY, with_handlers
 from recoup.errors.handlers import Function
 from recoup.lifecycles.declaration import Authority
 from recoup.own_functions import OwnFunction
+from recoup.partitions import functions, tasks, working
+from recoup.partitions.duties import WORK
+from recoup.partitions.policy import PartitionPolicy
 from recoup.recovery import executing, executors
 from recoup.recovery.duties import EXECUTE, with_executors
 from recoup.recovery.executing import Executor
@@ -69,7 +72,10 @@ class Worker:
             ask = until.is_set if isinstance(until, threading.Event) else until
             threading.Thread(target=self._watch, args=(ask,), name="until", daemon=True).start()
         with self._database:
-            self._loop.run()
+            try:
+                self._loop.run()
+            finally:
+                working.release(self.name)
         if self._loop.refusal is not None:
             raise self._loop.refusal
 
@@ -77,7 +83,10 @@ class Worker:
         """Run every duty until it finds nothing more to do. Returns how many units each did."""
         self.log_functions()
         with self._database:
-            return self._loop.run_once()
+            try:
+                return self._loop.run_once()
+            finally:
+                working.release(self.name)
 
     def stop(self) -> None:
         """Finish the batches in progress, and return from :meth:`run`. Callable from any thread."""
@@ -110,6 +119,17 @@ class Worker:
                     "no executor here for candidates that may start", action=action, candidates=count,
                     then="add one to recoup.toml under [actions]; or execute them elsewhere: db.recovery.claim",
                 )  # fmt: skip
+
+        if WORK in running:
+            served = functions.served(self._policy_of_partitions(), tasks.project_of(self._database.settings))
+            for (source, query), problem in served.problems.items():
+                log.warning(
+                    "partitions of this query are not worked on here", query=f"{source}/{query}", failure=problem
+                )
+
+    def _policy_of_partitions(self) -> PartitionPolicy:
+        with self._database.transaction(Authority.READER) as tx:
+            return policy.in_force(tx).policy[PartitionPolicy]
 
     def _log_found(self, word: str, serves: str, found: Sequence[OwnFunction]) -> None:
         for one in found:

@@ -44,6 +44,11 @@ class Role(Generic[Usable]):
         """The functions that a project file and the installed packages name. One that cannot be used says why."""
         return _find(self, tuple(sorted(named.items())), project)
 
+    def named(self, name: str, project: Path | None) -> OwnFunction:
+        """A function that the policy names: module:function, from the folder of the project file first; or the name of
+        an entry point. One that cannot be used says why."""
+        return _named(self, name, project)
+
     def given(self, functions: Mapping[str, object]) -> tuple[OwnFunction, ...]:
         """Functions that a program passes itself."""
         return tuple(
@@ -83,11 +88,25 @@ def _find(role: Role[Any], named: tuple[tuple[str, str], ...], project: Path | N
     return tuple(found.values())
 
 
-def _imported(name: str, project: Path) -> object:
-    # Modules are imported from this folder: a user who can write there could run anything.
-    refuse_if_of_others(project.parent, os.stat(project.parent))
-    if str(project.parent) not in sys.path:
-        sys.path.insert(0, str(project.parent))
+@lru_cache(maxsize=10_000)
+def _named(role: Role[Any], name: str, project: Path | None) -> OwnFunction:
+    if ":" in name:
+        return role.loaded(name, name, "the policy", partial(_imported, name, project))
+    for point in entry_points(group=role.group):
+        if point.name == name:
+            package = f"package {point.dist.name}" if point.dist is not None else "an installed package"
+            return role.loaded(name, point.value, package, point.load)
+    return OwnFunction(
+        name, name, "the policy", None, f"no installed package has an entry point {name!r} in {role.group}"
+    )
+
+
+def _imported(name: str, project: Path | None) -> object:
+    if project is not None:
+        # Modules are imported from this folder: a user who can write there could run anything.
+        refuse_if_of_others(project.parent, os.stat(project.parent))
+        if str(project.parent) not in sys.path:
+            sys.path.insert(0, str(project.parent))
     module, _, path = name.partition(":")
     found: object = importlib.import_module(module)
     for attribute in path.split("."):

@@ -23,7 +23,7 @@ PLATFORM = Domain(
     name="platform",
     package="recoup.schema",
     description="Time, lifecycles, logs and seals, the policy, pauses, workers, bulk operations.",
-    release=8,
+    release=11,
     lifecycles=(PAUSE, WORKER, clock.CLOCK, OPERATION, OPERATION_ITEM),
     logs=(
         PAUSE_LOG,
@@ -37,7 +37,7 @@ PLATFORM = Domain(
         SEAL,
     ),
     routines=(
-        *routines("recoup.database", "new_id"),
+        *routines("recoup.database", "new_id", "hub"),
         *routines("recoup.lifecycles", "guard", "written", "content"),
         *routines("recoup.work", "declared"),
         *routines("recoup.lifecycles", "equip"),
@@ -67,6 +67,12 @@ PLATFORM = Domain(
     signals=(WORKERS,),
     refusals=refusals.PLATFORM,
     finders=(FINDER,),
+    api=(
+        "recoup.api.routes.operations:OPERATIONS",
+        "recoup.api.routes.platform:PAUSES",
+        "recoup.api.routes.platform:SYSTEM",
+        "recoup.api.routes.logs:LOGS",
+    ),
     commands=(
         Command(
             name="operations",

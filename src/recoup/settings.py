@@ -84,6 +84,13 @@ class Settings:
         "Form of the log lines. auto: text on a terminal, JSON elsewhere.", one_of=("auto", "text", "json"),
         section="logging", key="format",
     )] = "auto"
+    api_host: Annotated[str, Setting(
+        "Address that `recoup api` and `recoup up` listen on. Other machines need keys: `recoup keys add`.",
+        section="api", key="host",
+    )] = "127.0.0.1"
+    api_port: Annotated[int, Setting(
+        "Port that they listen on. 0: any that is free.", unit="port", least=0, most=65_535, section="api", key="port",
+    )] = 8321
     worker_name: Annotated[str | None, Setting(
         "Name of the worker in logs and claims. Default: host name and process id.", section="worker", key="name",
     )] = None
@@ -91,6 +98,29 @@ class Settings:
         "Duties that the worker runs, separated by commas; a list in the project file. Default: all.",
         section="worker", key="duties",
     )] = None
+    sink: Annotated[Path | None, Setting(
+        "Folder of the raw sink, where extracted partitions are written. Default: `sink` in `home`.",
+        section="partitions", key="sink",
+    )] = None
+    sink_name: Annotated[str, Setting(
+        "Name under which that sink is registered in the database.", section="partitions", key="sink_name",
+    )] = "default"
+    partition_executor: Annotated[str, Setting(
+        "Where a worker runs extractors and validators: threads of its own, processes, or a Dask cluster.",
+        one_of=("threads", "processes", "dask"), section="partitions", key="executor",
+    )] = "threads"
+    partition_slots: Annotated[int, Setting(
+        "Partitions that a worker works on at the same time.", unit="partitions", least=1, most=1000,
+        section="partitions", key="slots",
+    )] = 8
+    dask_scheduler: Annotated[str | None, Setting(
+        "Address of the scheduler of the Dask cluster, such as tcp://host:8786.",
+        section="partitions", key="scheduler",
+    )] = None
+    demo_customers: Annotated[int, Setting(
+        "Customers of each source in the demo of partitions, which has sixty days of three sources. Fewer are built "
+        "sooner.", unit="customers", least=4, most=99, section=None,
+    )] = 40
     project: Annotated[Path | None, Setting(
         "Project file to use. Default: the nearest recoup.toml, in the current directory or above. none: use no"
         " project file.", section=None,

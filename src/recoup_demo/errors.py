@@ -103,6 +103,7 @@ class Play:
         if meanwhile is not None:
             meanwhile()
             self._catch_up()
+        self._one_day(DAYS - 1)  # yesterday: what the daily report tells
         self._at(DAYS - 1, hours=21)
         self._last_day()
 

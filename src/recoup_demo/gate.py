@@ -182,6 +182,6 @@ def _write(path: Path, companies: Sequence[Company]) -> None:
 
 
 def play(database: Database, say: Callable[[str], None], *_meanwhile: object) -> None:
-    """Build this part of the demo. It is the shortest, so it runs nothing meanwhile."""
+    """Build this part of the demo. It runs nothing meanwhile."""
     with World(COMPANIES, SEED) as world:
         Play(database, world, say).play()

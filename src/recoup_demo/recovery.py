@@ -8,14 +8,14 @@ status.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from recoup import clock
 from recoup.database.connection import Actor, Database, Transaction
 from recoup.database.queries import load
-from recoup.deliveries import delivering
+from recoup.deliveries import delivering, sending
 from recoup.lifecycles.declaration import Authority
 from recoup.recovery import confidence, evaluation, executing, execution, facts, following, review, scopes
 from recoup.recovery.executing import Claimed, Executor, Failed, Subject
@@ -26,7 +26,6 @@ from recoup.worker.standalone import Standalone
 from recoup_demo import repairs
 
 Q = load("recoup_demo", "recovery.sql")
-SPAN = timedelta(days=5)
 LAST_HOURS = timedelta(hours=3)
 WORKER = "demo-recovery"
 REVIEWER, LEAD = Actor("human", "demo-reviewer"), Actor("human", "demo-lead")
@@ -59,11 +58,9 @@ class Play:
         worker = Standalone(database, Authority.READER, name=WORKER)
         self.policy: RecoveryPolicy = worker.policy[RecoveryPolicy]
         self.all_values = worker.policy
-        with database.transaction(Authority.READER) as tx:
-            self.begun = clock.read(tx).now
 
-    def play(self, meanwhile: Callable[[], None] | None = None) -> None:
-        """From the first failure to the present."""
+    def play(self) -> None:
+        """From the first failure to the last hours."""
         self._storm()
         self._stopped_export()
         self._crashed_runs()
@@ -71,12 +68,16 @@ class Play:
         self._people()
         repairs.play(self)
         self._pass(timedelta(hours=80))  # what nobody decided is skipped
-        if meanwhile is not None:
-            meanwhile()
         self.duties()
+
+    def ending(self) -> None:
+        """What is open now."""
         self._catch_up()
         self._last_day()
         repairs.last_day(self)
+        # The last that comes: no worker has evaluated it yet.
+        self.ingest(CRM, "POST /contacts timed out after {} ms", 2, first=40)
+        self.tell("recovery: what is open now waits for people, for runs, or for a worker")
 
     # Scenes ---------------------------------------------------------------------------------------------------------
 
@@ -193,24 +194,30 @@ class Play:
         self._stick(stuck)
         with self.acting(Authority.RUNNER) as tx:
             running.start(tx, [running.NewRun(kind=AGENT, input={"task": 6})], owner="demo-host")
-        self.ingest(CRM, "POST /contacts timed out after {} ms", 2, first=40)  # not evaluated yet
-        self.tell("recovery: what is open now waits for people, for runs, or for a worker")
 
     def _notices_and_tasks(self) -> None:
-        """One notice is delivered and one is cancelled; one task is open and one is cancelled."""
-        ids = self.ingest(NEWS, "digest {} was not sent: template missing", 3)
+        """One notice is delivered, one is cancelled, one waits; one task is open and one is cancelled."""
+        ids = self.ingest(NEWS, "digest {} was not sent: template missing", 5)
         self.duties()
-        self.open_scope(NEWS, (NOTIFY, MANUAL), max_attempts=5, reason="one notice is enough")
-        for match, action in ((ids[0], NOTIFY), (ids[1], MANUAL)):
-            with self.acting(Authority.OPERATOR, LEAD) as tx:
-                proposed = review.propose(tx, match, action, self.policy)
-            self.decide(review.approve, [str(proposed)], note=None)
-        self.duties()
+        self.open_scope(NEWS, (NOTIFY, MANUAL), max_attempts=5, reason="one notice at a time is enough")
+        self._proposed(ids[0], NOTIFY)
+        self._proposed(ids[1], MANUAL)
         delivering.deliver_due(Standalone(self.database, Authority.EXECUTOR, name=WORKER))
         self.duties()
+        self._proposed(ids[3], NOTIFY)
         with self.acting(Authority.OPERATOR, LEAD, "the template is back") as tx:
             tx.execute(Q["task_cancelled"])
-            proposed = review.propose(tx, ids[2], MANUAL, self.policy)
+            (notice,) = tx.execute(Q["queued_notice"]).fetchone() or (None,)
+            assert isinstance(notice, UUID)
+            sending.cancel(tx, notice)
+        self.duties()
+        self._proposed(ids[2], MANUAL)
+        self._proposed(ids[4], NOTIFY)
+
+    def _proposed(self, match: UUID, action: str) -> None:
+        """Proposed by one person, approved by another, executed."""
+        with self.acting(Authority.OPERATOR, LEAD) as tx:
+            proposed = review.propose(tx, match, action, self.policy)
         self.decide(review.approve, [str(proposed)], note=None)
         self.duties()
 
@@ -269,7 +276,7 @@ class Play:
     def _catch_up(self) -> None:
         """To the last hours, so that what is open at the end is open now."""
         with self.database.transaction(Authority.OPERATOR, actor=LEAD) as tx:
-            ahead = self.begun + SPAN - LAST_HOURS - clock.read(tx).now
+            ahead = datetime.now(UTC) - LAST_HOURS - clock.read(tx).now
             if ahead > timedelta(0):
                 clock.advance(tx, ahead)
 
@@ -286,11 +293,14 @@ class Play:
         self.say(f"{now:%Y-%m-%d %H:%M}  {line}")
 
 
-def play(
-    database: Database, say: Callable[[str], None], meanwhile: Callable[[], None] | None, _span: timedelta
-) -> None:
-    """Build this part of the demo."""
-    Play(database, say).play(meanwhile)
+def play(database: Database, say: Callable[[str], None], *_meanwhile: object) -> None:
+    """Build this part of the demo. It runs nothing meanwhile."""
+    Play(database, say).play()
+
+
+def ending(database: Database, say: Callable[[str], None]) -> None:
+    """What is open at the end of the whole demo."""
+    Play(database, say).ending()
 
 
 def an_eventful_match(tx: Transaction) -> UUID | None:

@@ -50,15 +50,7 @@ def let_a_few_go(database: Database, person: Actor, hub: Actor, table: str, code
     steps.continue_one(database, SUBJECT, operation, actor=person)
     with database.transaction(Authority.HUB, actor=hub) as tx:
         claimed = retrying.claim(tx, limit=1000, worker=hub.id, tables=[table])
-        retrying.finish(
-            tx,
-            [
-                retrying.Failed(
-                    error_table=one.error_table, error_id=one.error_id, token=one.token, failure="as before"
-                )
-                for one in claimed
-            ],
-        )
+        retrying.finish(tx, [_failed(one) for one in claimed])
     steps.continue_one(database, SUBJECT, operation, actor=person)
     with database.transaction(Authority.READER) as tx:
         return str(steps.story(tx, operation)[-1].why)

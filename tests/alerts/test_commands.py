@@ -59,6 +59,14 @@ def test_rules_and_routes_are_shown_before_anything_happens(recoup: Run) -> None
     assert checks["signals"]["verdict"] == "ok"
 
 
+def test_a_silence_says_what_it_covers(recoup: Run) -> None:
+    """A key that is mistyped silences nothing, and that is seen at once."""
+    recoup("worker", "--once", "--duty", "alerts")
+    given = ("--for", "2h", "--reason", "we know")
+    assert "covers 1 rule and key; 0 of them fire now" in recoup("alerts", "silence", "few-*", *given).stdout
+    assert "covers nothing" in recoup("alerts", "silence", "few-*", "--key", "overal", *given).stdout
+
+
 def test_a_silence_by_hand(recoup: Run) -> None:
     made = json.loads(
         recoup("alerts", "silence", "few-*", "--for", "2h", "--reason", "we know", "--json").stdout
@@ -82,5 +90,7 @@ def test_a_test_is_sent(recoup: Run) -> None:
 def test_what_makes_no_sense_is_refused(recoup: Run) -> None:
     assert "rule_unknown" in recoup("alerts", "test", "few", fails=True).stderr
     assert "few-routes" in recoup("alerts", "silence", "few-route", "--for", "1h", "--reason", "x", fails=True).stderr
+    assert "rule_unknown" in recoup("alerts", "list", "--rule", "few", fails=True).stderr
+    assert "No alert has fired yet." in recoup("alerts", "list", "--all", "--rule", "few-routes").stdout
     assert "bad_duration" in recoup("alerts", "silence", "few-*", "--for", "soon", "--reason", "x", fails=True).stderr
     assert "alert_unknown" in recoup("alerts", "show", str(uuid4()), fails=True).stderr

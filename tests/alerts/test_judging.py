@@ -170,7 +170,7 @@ def test_a_rule_has_keys_a_time_and_a_threshold_of_its_own(desk: Desk) -> None:
 
 
 def test_an_alert_whose_rule_left_the_policy_has_no_data(desk: Desk) -> None:
-    """Its action may be gone, too: then nobody is notified, and nothing fails."""
+    """Its action may be gone, too: who was notified that it fires is notified that it ended."""
     rule = (
         '[alerts.rules.mine]\nsignal = "parked_errors"\nabove = 3\nseverity = "WARNING"\naction = "mine"\nfor_s = 0\n'
     )
@@ -180,7 +180,7 @@ def test_an_alert_whose_rule_left_the_policy_has_no_data(desk: Desk) -> None:
     desk.policy("")
     assert desk.pass_by(times=59) == 0
     assert desk.pass_by() == 1
-    assert [(a["rule"], a["status"], a["routes"]) for a in desk.alerts()] == [("mine", "no_data", [])]
+    assert [(a["rule"], a["status"], a["routes"]) for a in desk.alerts()] == [("mine", "no_data", ["log"])]
     assert desk.broken() == []
 
 

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from uuid import UUID
 
 import pytest
 from psycopg.conninfo import conninfo_to_dict
@@ -22,8 +21,6 @@ from recoup.database import embedded, programs
 from recoup.database.connection import Transaction
 from recoup.domain import sources
 from recoup.domains import MEASURED
-from recoup.errors import NewError, Want, parking, recording
-from recoup.errors.lookup import ErrorKey
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy, versions
 from recoup.refusals import InputRefused, LawRefused, Refusal
@@ -115,6 +112,43 @@ def test_a_route_that_fails_blocks_nothing_and_loses_nothing(
     assert desk.broken() == []
 
 
+def test_a_route_that_no_worker_can_use_alerts_by_another_one(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its variable is set nowhere: it is never tried, so it never dies. Notices behind the first are not told."""
+    monkeypatch.delenv("TEST_OPS_URL", raising=False)
+    desk.policy(TO_OPS.replace('"ops", "log"', '"ops"'))
+    signals = [source for source in sources(MEASURED) if any(one.name == "deliveries_dead" for one in source.signals)]
+
+    def judge(minutes: float = 1) -> None:
+        desk.advance(seconds=60 * minutes)
+        desk.deliver()
+        with desk.db.transaction(Authority.ERROR_WORKER) as tx:
+            judging.judge(tx, versions.active(tx).policy, signals)
+
+    fire(desk)
+    for _ in range(15):
+        judge()
+    assert desk.told() == []
+    for _ in range(2):
+        judge()
+    assert desk.told() == ["HIGH: deliveries_waiting of ops is 1, above 0"]
+    (alert,) = [one for one in desk.alerts() if one["rule"] == "deliveries-waiting"]
+    assert alert["facts"]["oldest"] < desk.now().isoformat()
+    desk.see(0)
+    desk.pass_by(times=6)
+    judge(20)
+    ((waiting,),) = {tuple(row.values()) for row in desk.rows("select value from recoup.alert_gauge where rule = %s"
+                                                              " and key = 'ops'", "deliveries-waiting")}  # fmt: skip
+    assert (waiting, statuses(desk)) == (1, [("queued", 0), ("queued", 0)])
+    with receiving() as there:
+        monkeypatch.setenv("TEST_OPS_URL", there.url)
+        monkeypatch.setenv("TEST_OPS_SECRET", SECRET)
+        for _ in range(8):
+            judge()
+    assert [status for status, _ in statuses(desk)] == ["delivered", "delivered"]
+    assert desk.told()[-1] == "recovered: deliveries_waiting of ops is 0 again; it was up to 1"
+    assert desk.broken() == []
+
+
 def test_what_its_route_cannot_deliver_goes_once_by_the_fallback_route(desk: Desk, receiver: Receiver) -> None:
     receiver.status = 500
     desk.policy(TO_OPS.replace('"ops", "log"', '"ops"') + '[deliveries]\nfallback_route = "log"\n')
@@ -174,57 +208,6 @@ def test_a_full_route_is_left_out_and_counted(desk: Desk) -> None:
     assert len(statuses(desk)) == 2, "bounded"
     assert (alert["unsent"], alert["notices"]) == (7, 7)
     assert desk.broken() == []
-
-
-STORMY = ("parked-errors", "blocking-errors", "park-rate", "dol-parked-per-day")
-
-
-def test_a_storm_is_one_notice_and_one_recovery_for_each_rule_and_route(desk: Desk, receiver: Receiver) -> None:
-    """Ten thousand errors within a minute, judged every ten seconds, then solved; measured as they are."""
-    source = next(one for one in sources(MEASURED) if any(s.name == "parked_errors" for s in one.signals))
-    desk.policy(TO_OPS + '[alerts.actions.page-platform-on-call]\nroutes = ["ops"]\n')
-    with desk.db.transaction(Authority.ERROR_WORKER) as tx:
-        policy = versions.active(tx).policy
-
-    def judge() -> None:
-        desk.advance(seconds=10)
-        with desk.db.transaction(Authority.ERROR_WORKER) as tx:
-            judging.judge(tx, policy, [source])
-
-    for number in range(6):
-        _errors(desk, 1667, start=number * 1667)
-        judge()
-    for _ in range(12):
-        judge()
-    rules = {alert["rule"]: alert["status"] for alert in desk.alerts()}
-    assert rules == dict.fromkeys(STORMY, "firing")
-    assert len(desk.told("ops")) == 2
-    _solved(desk)
-    for _ in range(40):
-        judge()
-    assert [subject.split(":")[0] for subject in desk.told("ops")] == ["CRITICAL", "HIGH", "recovered", "recovered"]
-    desk.advance(seconds=24 * 3600)  # what is counted over a day
-    for _ in range(40):
-        judge()
-    assert {alert["rule"]: alert["status"] for alert in desk.alerts()} == dict.fromkeys(STORMY, "recovered") | {
-        "park-rate": "no_data"
-    }
-    assert len(desk.alerts()) == len(STORMY)
-
-
-def _errors(desk: Desk, count: int, *, start: int) -> None:
-    found = [
-        NewError(table="outreach.dol_errors", message="no EIN", outreach_id=UUID(int=number + 1), want=Want.PARK)
-        for number in range(start, start + count)
-    ]
-    with desk.db.transaction(Authority.HUB) as tx:
-        recording.record(tx, found)
-
-
-def _solved(desk: Desk) -> None:
-    with desk.db.transaction(Authority.OPERATOR) as tx:
-        keys = [ErrorKey(*row) for row in tx.execute("select error_table, error_id from recoup.error")]
-        parking.resolve(tx, keys)
 
 
 def test_two_workers_at_once_are_one_alert_and_one_notice(desk: Desk) -> None:
@@ -315,6 +298,24 @@ def test_a_heartbeat_is_sent_while_alerts_are_judged(desk: Desk, receiver: Recei
     desk.pass_by(times=5)
     assert len(desk.told("ops")) == 3
     assert {row["origin"] for row in desk.rows("select origin from recoup.delivery")} == {"heartbeat"}
+
+
+def test_a_heartbeat_that_fails_does_not_keep_the_next_one_waiting(desk: Desk, receiver: Receiver) -> None:
+    """The wait after a failed try is not doubled: when its receiver is back, it hears from us within seconds."""
+    receiver.status = 500
+    text = RULES.replace("max_tries = 3\nbase_s = 1\ncap_s = 2", "max_tries = 100\nbase_s = 10\ncap_s = 3600")
+    desk.policy(text + '[alerts]\nheartbeat_route = "ops"\n')
+    for _ in range(20):
+        desk.pass_by(seconds=10)
+        desk.deliver()
+    assert statuses(desk) == [("queued", 20)]
+    receiver.status = 200
+    desk.pass_by(seconds=10)
+    desk.deliver()
+    assert statuses(desk) == [("delivered", 21)]
+    desk.pass_by(seconds=100)
+    assert len(desk.told("ops")) == 2
+    assert desk.broken() == []
 
 
 def test_a_test_reaches_the_routes_and_changes_nothing(desk: Desk, receiver: Receiver) -> None:

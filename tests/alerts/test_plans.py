@@ -49,7 +49,7 @@ def test_a_round_reads_what_fires(scratch: Transaction, analysed: bool) -> None:
         policy = versions.active(scratch).policy
         plans.take()
         assert judging.judged(scratch, policy, readings, [source], failures={})["ended"] == 0
-        gauges.DEAD.measure(scratch, policy)
+        assert list(gauges.DELIVERED.measure(scratch, policy))
         assert_reads_only(plans.take(), 20_000, big=BIG)
     with carried_out(scratch, kept=False) as plans, acting(scratch, Authority.READER):
         plans.take()

@@ -41,6 +41,10 @@ class Days:
         )
         return [one.error_id for one in made]
 
+    def escalate(self, errors: list[int]) -> None:
+        with self.desk.db.transaction(Authority.OPERATOR) as tx:
+            parking.escalate(tx, [ErrorKey(PEOPLE, one) for one in errors], reason="urgent")
+
     def firing(self) -> set[tuple[str, str]]:
         return {(alert["rule"], alert["key"]) for alert in self.desk.alerts() if alert["status"] == "firing"}
 
@@ -78,10 +82,12 @@ def test_every_metric_of_the_document_alerts_over_real_errors(desk: Desk) -> Non
     days.is_quiet("error-rate-high", PEOPLE)
     days.record(PEOPLE, 5)
     days.fires_now("error-rate-high", key=PEOPLE, action="page-on-call")
-    # 5 of 20 parked.
+    # 4 of 20 parked are not too many, 5 of 21 are.
     hub.advance(2 * DAY)
-    days.record(TARGET, 15)
-    days.record(TARGET, 5, STRUCTURAL)
+    days.record(TARGET, 16)
+    days.record(TARGET, 4, STRUCTURAL)
+    days.is_quiet("park-rate", TARGET)
+    days.record(TARGET, 1, STRUCTURAL)
     days.fires_now("park-rate", key=TARGET, action="review-park-queue")
     # 7 of 20 that were retried have no retry left.
     hub.advance(2 * DAY)
@@ -94,11 +100,12 @@ def test_every_metric_of_the_document_alerts_over_real_errors(desk: Desk) -> Non
         for one in due:
             hub.fail(one) if one.error_id in exhausted else hub.succeed(one)
     days.fires_now("retry-exhaustion-rate", key=DOL, action="notify-hub-team")
-    # 3 of 20 parked are escalated.
+    # 2 of 20 parked are escalated, and then one more.
     hub.advance(2 * DAY)
     parked = days.record(PEOPLE, 20, STRUCTURAL)
-    with desk.db.transaction(Authority.OPERATOR) as tx:
-        parking.escalate(tx, [ErrorKey(PEOPLE, one) for one in parked[:3]], reason="urgent")
+    days.escalate(parked[:2])
+    days.is_quiet("escalation-rate", PEOPLE)
+    days.escalate(parked[2:3])
     days.fires_now("escalation-rate", key=PEOPLE, action="notify-hub-team")
     # Nobody reviews them in time: a day for the hub's team.
     hub.advance(DAY - WAIT)
@@ -129,4 +136,57 @@ def test_every_metric_of_the_document_alerts_over_real_errors(desk: Desk) -> Non
     # What is only kept for the record is counted, and alerts nobody.
     days.record(LOG, 100)
     days.is_quiet("park-rate", LOG)
+    assert desk.broken() == []
+
+
+def test_the_numbers_of_all_tables_alert_above_their_thresholds(desk: Desk) -> None:
+    """A hundred that block and a thousand that are parked are none too many; one more is."""
+    days = Days(desk)
+    days.record(DOL, 60, STRUCTURAL)
+    days.record(PEOPLE, 40)
+    days.is_quiet("blocking-errors", "overall")
+    days.record(PEOPLE, 1)
+    days.fires_now("blocking-errors", key="overall", action="page-platform-on-call")
+    days.record(TARGET, 940, STRUCTURAL)
+    days.is_quiet("parked-errors", "overall")
+    days.record(TARGET, 1, STRUCTURAL)
+    days.fires_now("parked-errors", key="overall", action="escalate-to-platform")
+    assert desk.broken() == []
+
+
+def test_the_owner_of_a_tier_is_notified_once_when_errors_come_to_it(desk: Desk) -> None:
+    """At the second in which the tier is due, once for all errors of all tables; also after a week without a worker."""
+    days = Days(desk)
+    hub = days.hub
+    desk.policy(
+        '[deliveries.routes.lead]\nkind = "log"\n[alerts.actions.notify-owner.by_owner]\n"dol-lead" = ["lead"]\n'
+    )
+    begun = hub.now()
+    days.record(DOL, 30, STRUCTURAL)
+
+    def told() -> list[tuple[str, str, timedelta]]:
+        found = desk.rows("select route, subject, created_at from recoup.delivery where subject like %s order by 3, 2",
+                          "%escalated_unreviewed%")  # fmt: skip
+        return [(row["route"], row["subject"], row["created_at"] - begun) for row in found]
+
+    hub.advance(2 * DAY)
+    hub.raise_tiers()
+    days.judge()
+    assert told() == []
+    hub.advance(timedelta(seconds=10))
+    hub.raise_tiers()
+    days.judge()
+    lead = ("lead", "WARNING: escalated_unreviewed of dol-lead is 30, above 0", 2 * DAY + timedelta(seconds=10))
+    assert told() == [lead]
+    days.record(TARGET, 10, STRUCTURAL)
+    hub.advance(8 * DAY)
+    hub.raise_tiers()
+    days.judge()
+    platform = ("log", "WARNING: escalated_unreviewed of platform is 40, above 0", hub.now() - begun)
+    assert told() == [lead, platform], "forty errors of two tables, one owner"
+    hub.advance(timedelta(minutes=5))
+    days.judge()
+    assert told()[2:] == [
+        ("lead", "recovered: escalated_unreviewed of dol-lead is 0 again; it was up to 30", hub.now() - begun)
+    ]
     assert desk.broken() == []

@@ -39,6 +39,13 @@ def test_the_shipped_rules_are_those_of_the_document(name: str) -> None:
     assert rule["action"] in WHOLE["actions"]
 
 
+def test_the_threshold_of_a_signal_is_the_lowest_of_its_rules() -> None:
+    policy = AlertPolicy.shipped()
+    assert (policy.threshold("error_rate"), policy.threshold("error_rate", "outreach.dol_errors")) == (0.05, 0.05)
+    assert (policy.threshold("parked_per_day"), policy.threshold("parked_per_day", "outreach.dol_errors")) == (None, 50)
+    assert policy.threshold("no_such_signal") is None
+
+
 def test_a_month_gives_every_alert_at_its_minute(desk: Desk) -> None:
     """Each signal rises on a day of its own, to just above its thresholds, and falls an hour later."""
     text = "".join(_rule(name, rule) for name, rule in WHOLE["rules"].items())

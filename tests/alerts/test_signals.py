@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import product
 from company import acting, advance, claimed_delivery, delivery_in, new_batch, run_in, tried_delivery
+from incidents import match_in, move_match
 from recoup.alerts.policy import AlertPolicy
 from recoup.database.connection import Transaction
 from recoup.deliveries import delivering
@@ -84,12 +86,44 @@ def test_dead_deliveries_are_counted_for_a_day(scratch: Transaction) -> None:
     assert value(scratch, "deliveries_dead", "log") == 0
 
 
+def test_deliveries_that_no_worker_takes_are_counted_until_one_does(scratch: Transaction) -> None:
+    """Each for itself: one that is tried is not counted, and nothing where people paused it."""
+    before = value(scratch, "deliveries_waiting", "log") or 0
+    delivery_in(scratch, "queued")
+    delivery_in(scratch, "queued")
+    advance(scratch, timedelta(minutes=15))
+    assert value(scratch, "deliveries_waiting", "log") == before
+    advance(scratch, timedelta(seconds=1))
+    assert value(scratch, "deliveries_waiting", "log") == before + 2
+    with acting(scratch, Authority.EXECUTOR):
+        (claimed,) = delivering.claim(scratch, limit=1, worker="w", routes=["log"])
+    assert value(scratch, "deliveries_waiting", "log") == before + 1
+    with acting(scratch, Authority.EXECUTOR):
+        delivering.finish(scratch, [(claimed, "no")])
+    assert value(scratch, "deliveries_waiting", "log") == before + 1, "it is tried again later"
+    for scope, name in (("duty", "deliver"), ("table", "recoup.delivery"), ("global", None)):
+        with acting(scratch, Authority.OPERATOR):
+            product.pause(scratch, scope, name, reason="a test")
+        assert value(scratch, "deliveries_waiting", "log") == 0
+        with acting(scratch, Authority.OPERATOR):
+            product.resume(scratch, scope, name, reason="a test")
+    assert value(scratch, "deliveries_waiting", "log") == before + 1
+
+
 def test_a_batch_is_overdue_after_its_days(scratch: Transaction) -> None:
     before = value(scratch, "batches_overdue") or 0
     new_batch(scratch)
     assert value(scratch, "batches_overdue") == before
     advance(scratch, timedelta(days=60))
     assert (value(scratch, "batches_overdue") or 0) > before
+
+
+def test_stuck_matches_are_counted(scratch: Transaction) -> None:
+    before = value(scratch, "matches_stuck") or 0
+    match_in(scratch, "evaluated")
+    assert value(scratch, "matches_stuck") == before
+    move_match(scratch, match_in(scratch, "new"), "status = 'stuck', evaluation_failures = 9, updated_at = t.now_")
+    assert value(scratch, "matches_stuck") == before + 1
 
 
 def test_crashed_runs_are_counted_for_a_day(scratch: Transaction) -> None:

@@ -27,8 +27,10 @@ from desk import LEASE, Desk, outcome
 from lively_alerts import AlertCast, play_alerts
 from lively_deliveries import DeliveryCast, play_deliveries
 from lively_errors import ORPHANS, ErrorCast, Hubs, play_errors
+from lively_partitions import PartitionCast, play_partitions
 from lively_recovery import RecoveryCast, play_recovery
 from lively_runs import RunCast, play_runs
+from lively_service import ServiceCast, play_service
 
 WORKERS = load("recoup.worker", "worker.sql")
 FOUND = (
@@ -66,7 +68,9 @@ class Cast:
     runs: RunCast
     deliveries: DeliveryCast
     alerts: AlertCast
+    service: ServiceCast
     recovery: RecoveryCast
+    partitions: PartitionCast
 
 
 def play(database: Database) -> Cast:
@@ -123,6 +127,8 @@ def play(database: Database) -> Cast:
     runs = play_runs(database)
     recovery = play_recovery(database, error=_parked(desk), run=runs.run_unclaimed, intake=given_up)
     alarms = play_alerts(database)
+    callers = play_service(database)
+    partitions = play_partitions(database)
     with database.transaction(Authority.ARCHIVER) as tx:
         seals.seal(tx, block_rows=10, max_blocks=200)
     pending = desk.intake(batch_id=batch)
@@ -132,7 +138,8 @@ def play(database: Database) -> Cast:
         recovered_late=recovered_late, crashed=crashed, evidenced=evidenced, restarted=restarted, by_hand=by_hand,
         last_minted=last_minted,
         unminted=unminted, batch=batch, paused_batch=paused, frozen_batch=frozen, worker=worker,
-        errors=errors, runs=runs, deliveries=notices, alerts=alarms, recovery=recovery,
+        errors=errors, runs=runs, deliveries=notices, alerts=alarms, service=callers, recovery=recovery,
+        partitions=partitions,
     )  # fmt: skip
 
 
@@ -216,7 +223,7 @@ def _pauses(desk: Desk, batch: str) -> None:
 def audited(database: Database, *invariants: Invariant) -> list[InvariantResult]:
     """The audit, as the command does it."""
     with contextlib.closing(connect(database.conninfo, database.settings)) as connection:
-        return audit(connection, invariants or INVARIANTS)
+        return audit(connection, invariants or INVARIANTS, settings=database.settings)
 
 
 def broken(verdicts: list[InvariantResult]) -> dict[str, tuple[object, ...]]:

@@ -12,7 +12,7 @@ from uuid import UUID
 from product import apply_policy
 from recoup import clock
 from recoup.database.connection import Actor, Database
-from recoup.errors import Category, Severity, Want, archive, clearing, erasing, escalation, parking, retrying
+from recoup.errors import Category, Severity, Want, archive, clearing, erasing, escalation, metrics, parking, retrying
 from recoup.errors.listing import Filter
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError, Recorded, record
@@ -133,6 +133,8 @@ class Hubs:
             retrying.close_windows(tx)
         with self.db.transaction(Authority.ERROR_WORKER) as tx:
             escalation.raise_tiers(tx)
+        with self.db.transaction(Authority.ERROR_WORKER) as tx:
+            metrics.tally(tx)
 
     def pass_(self, by: timedelta) -> None:
         """Let time pass, and with it the review of the last tier of whatever was parked that long."""

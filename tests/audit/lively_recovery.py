@@ -192,16 +192,21 @@ def play_recovery(database: Database, *, error: str, run: UUID, intake: UUID) ->
     return RecoveryCast(**past, **subjects, **tasks, scope_active=learnt, **_undone(board), **_present(board))
 
 
-def _ready(board: Board, key: str, *actions: str, **scope: Any) -> tuple[UUID, UUID, UUID]:
-    """A match, its scope and its pending candidate; another one, if it was chosen to wait for a person."""
+def _ready(
+    board: Board, key: str, *actions: str, by_itself: bool = True, **scope: Any
+) -> tuple[UUID, UUID, UUID]:  # fmt: skip
+    """A match, its scope and its pending candidate; another one, if it was chosen to wait for a person.
+
+    Not ``by_itself``: a person decides, and the key is the one that is given.
+    """
     for number in range(100):
         match = board.failed(f"{key}-{number}" if number else key)
         board.settle()
-        opened = board.scope(match, *actions, **scope)
         made = board.candidate(match)
-        if not board.one("select held_for_review from recovery.candidate where candidate_id = %s", made):
+        held = board.one("select held_for_review from recovery.candidate where candidate_id = %s", made)
+        if not (by_itself and held):
             break
-    return match, opened, made
+    return match, board.scope(match, *actions, **scope), board.candidate(match)
 
 
 def _past(board: Board) -> dict[str, UUID]:
@@ -347,10 +352,10 @@ def _stuck(board: Board) -> UUID:
 
 def _breakers(board: Board) -> None:
     """One that a candidate opened, one that is tried, one that a person closed."""
-    broken, _, _ = _ready(board, "broken", BREAK)
+    broken, _, _ = _ready(board, "broken", BREAK, by_itself=False)
     board.approve(board.propose(broken, BREAK))
     board.execute()
-    _, _, probing = _ready(board, "tried")
+    _, _, probing = _ready(board, "tried", by_itself=False)
     board.approve(probing)
     with board.db.transaction(Authority.OPERATOR, actor=ADA, reason="maintenance") as tx:
         for name in ("vendor-tried", "vendor-back"):

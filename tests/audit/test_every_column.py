@@ -44,6 +44,11 @@ NOT_COVERED = {
     "recovery.failure_match.wakes": "waking a match is no event: it only makes an evaluation due",
     "recovery.failure_match.updated_at": "of a match that ended it is in the provenance; waking is no event",
     "recovery.run.heartbeat_at": "of a run that ended it is in the trace; while it runs, a heartbeat is no event",
+    "partitions.backfill.updated_at": "when it ended is in the control log, and so is every move",
+    "partitions.run.lease_until": "an extended lease is no event; whether there is one is compared with the events",
+    "partitions.run.updated_at": "of a run that ended it is in its events; an extended lease is no event",
+    "partitions.sink.checked_at": "checking a sink again is no event; its outage and its end are",
+    "partitions.sink.updated_at": "the same",
     "recoup.worker.heartbeat_at": "a heartbeat is no event: it would be the largest log of all",
 }
 
@@ -68,7 +73,7 @@ OTHER = {
     "boolean": "{0} is not true", "uuid": "gen_random_uuid()", "jsonb": "'{{\"forged\": true}}'",
     "timestamp with time zone": "coalesce({0} + interval '61 seconds', recoup.now() - interval '1 hour')",
     "text[]": "array_append({0}, 'forged')", "bytea": "sha256(coalesce({0}, ''))", "date": "{0} + 31",
-    "uuid[]": "array[gen_random_uuid()]",
+    "uuid[]": "array[gen_random_uuid()]", "bigint[]": "array_append({0}, 0::bigint)",
     "bytea[]": "array[sha256('forged')]", "xid8": "'3'", "pg_snapshot": "'3:3:'",
 }  # fmt: skip
 FORGE = """
@@ -186,6 +191,13 @@ BOOKS = {
     "recoup.subscription": "a reader's own position: one that moves it back reads again",
     "recoup.alert_gauge": "what was measured last: it is measured again within seconds",
     "recoup.alert_round": "when that was",
+    "recoup.api_key_use": "when a key was used last; nothing is decided by it",
+    "recoup.session": "kept for hours; one that differs from its key is found (service/sessions)",
+    "recoup.idempotency": "kept for a day; its answers are for whoever sent the requests",
+    "recoup.rate_bucket": "refilled within seconds",
+    "recoup.denied_call": "counts for people; nothing is decided by them",
     "recoup.duty_tally": "counts for people; nothing is decided by them",
     "recoup.queue_form": "it has no rows",
+    "recoup.error_tally": "counts of events: an invariant of metrics compares them with the log",
+    "recoup.error_tally_mark": "up to where they were counted, which the same comparison uses",
 }

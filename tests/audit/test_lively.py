@@ -196,11 +196,12 @@ def test_ids_name_their_document_and_are_unique() -> None:
     for id_ in ids:
         assert id_.split("/")[0] in (
             "gate_zero_recovery", "gate_zero_air", "gate_zero_batch", "mint", "errors", "laws", "rebuild", "schema",
-            "operations", "recovery", "runs", "deliveries", "alerts",
+            "operations", "recovery", "runs", "deliveries", "alerts", "partitions", "service",
         )  # fmt: skip
     for invariant in INVARIANTS:
         assert invariant.description.endswith(".")
-        assert (invariant.query is None) is not (invariant.check is None)
+        ways = (invariant.query, invariant.check, invariant.outside)
+        assert sum(way is not None for way in ways) == 1
 
 
 # Lines of the documents that state a rule, by document and section.
@@ -224,6 +225,10 @@ LINES = {
         "UPDATE an AIR record", "DELETE an AIR record", "Skip emitting ATTEMPT", "Emit AUTH without PASS",
         "Emit MINT in Gate Zero AIR", "intake history query", "recent failures query",
         "authorization subscription query",
+    ),
+    "partitions/9": (
+        "Raw partitions are immutable", "State is the sole authority", "Every attempt counts once",
+        "Current run exists", "Current run in the sink", "One run at a time", "Prior attempts stay",
     ),
     "errors/1": ("SHORT", "MEDIUM", "LONG", "INFINITE"),
     "errors/2": ("dispositions", "state machine"),
@@ -293,5 +298,7 @@ def test_a_query_breaks_the_invariants_that_name_it_and_no_others() -> None:
             by_query.setdefault(invariant.query, set()).add(invariant.id)
     for query, ids in by_query.items():
         text = query.sql.as_string(None)
-        documents = r"gate_zero_\w+|mint|errors|laws|rebuild|operations|recovery|runs|deliveries|alerts"
+        documents = (
+            r"gate_zero_\w+|mint|errors|laws|rebuild|operations|recovery|runs|deliveries|alerts|partitions|service"
+        )
         assert set(re.findall(rf"'((?:{documents})/[\w./-]+)'", text)) == ids

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +11,8 @@ import pytest
 
 from recoup.database import embedded
 from recoup.settings import Settings
-from servers import started
+from recoup_bench.ground import migrated
+from servers import removed, started
 
 
 @pytest.fixture(scope="session")
@@ -20,10 +20,16 @@ def settings(settings: Settings) -> Iterator[Settings]:
     home = tempfile.mkdtemp(prefix="recoup-bench-")
     own = replace(settings, home=Path(home))
     yield own
-    embedded.stop(own)
-    shutil.rmtree(home, ignore_errors=True)
+    removed(own)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def server(settings: Settings) -> embedded.Server:
     return started(settings)
+
+
+@pytest.fixture(scope="session")
+def template(settings: Settings, server: embedded.Server) -> Iterator[str]:
+    """A migrated database to copy."""
+    with migrated(settings) as name:
+        yield name

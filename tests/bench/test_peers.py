@@ -67,11 +67,11 @@ class Beside:
         self.calls.append("close")
 
 
-def test_a_peer_runs_with_ours(settings: Settings) -> None:
+def test_a_peer_runs_with_ours(settings: Settings, template: str) -> None:
     """Both take turns in one database; where there is no raw, the peer's ratio is to ours."""
     peer = Beside()
     workload = replace(FAIL_ONCE, k=100, peers=[peer], quick=Size(batches=1, rounds=1, warm_ups=1))
-    (outcome,) = measure([workload], settings, say=silent, quick=True).outcomes
+    (outcome,) = measure([workload], settings, say=silent, quick=True, template=template).outcomes
     assert [row["variant"] for row in rows(outcome)] == [OURS, "beside"]
     assert peer.calls == [f"setup in {PREFIX}", *["enqueue 1", "work 1 by 100, failing once"] * 2, "close"]
     ours, beside = outcome.variants
@@ -79,12 +79,12 @@ def test_a_peer_runs_with_ours(settings: Settings) -> None:
     assert beside.ratio == pytest.approx(beside.median / ours.median)
 
 
-def test_a_peer_is_compared_with_raw_and_ours(settings: Settings) -> None:
+def test_a_peer_is_compared_with_raw_and_ours(settings: Settings, template: str) -> None:
     """Every variant with its speed, its WAL and its ratio to raw, and for the peer how many times as fast ours is."""
     aim = Aim(metric="times_beside", least=1.0)
     (workload,) = chosen(["drain-100"])
     workload = replace(workload, peers=[Beside()], aims=(aim,), quick=Size(batches=1, rounds=1, warm_ups=0))
-    results = measure([workload], settings, say=silent, quick=True)
+    results = measure([workload], settings, say=silent, quick=True, template=template)
     (outcome,) = results.outcomes
     stored = {variant["variant"]: variant for variant in json.loads(written(results))["workloads"][0]["variants"]}
     assert list(stored) == [OURS, RAW, "beside"]

@@ -26,9 +26,9 @@ def by_status(ground: Ground) -> dict[tuple[str, int], int]:
     return {(status, retries): count for status, retries, count in found}
 
 
-def test_half_of_the_retries_fail(settings: Settings) -> None:
+def test_half_of_the_retries_fail(settings: Settings, template: str) -> None:
     """Of 200 half succeed; of those that fail a fifth had no other retry left, and is parked."""
-    with scratch(settings) as ground:
+    with scratch(settings, template=template) as ground:
         trial = begun(ground, "retry-100", batches=2)
         trial.run(OURS)
         ended = ground.admin.execute("select status, count(*)::integer from recoup.error group by 1").fetchall()
@@ -46,9 +46,9 @@ def test_what_fails_once_is_retried_twice(settings: Settings) -> None:
         assert by_status(ground) == {("RESOLVED", 2): 400}
 
 
-def test_what_is_not_drained_is_found(settings: Settings) -> None:
+def test_what_is_not_drained_is_found(settings: Settings, template: str) -> None:
     """A side that ends early, or ends what is not of this round, has no speed."""
-    with scratch(settings) as ground:
+    with scratch(settings, template=template) as ground:
         trial = begun(ground, "drain-100", batches=1)
         with pytest.raises(AssertionError, match="0 ends of 100 units"):
             drained(lambda ground, claims, limit: (0, []))(trial)
@@ -57,9 +57,9 @@ def test_what_is_not_drained_is_found(settings: Settings) -> None:
             drained(partial(turned, fails=none))(trial)
 
 
-def test_plans_of_raw_are_kept(settings: Settings) -> None:
+def test_plans_of_raw_are_kept(settings: Settings, template: str) -> None:
     """From the first use on: raw is not measured while it plans."""
-    with scratch(settings) as ground:
+    with scratch(settings, template=template) as ground:
         ground.make_raw(ERRORS)
         for _ in range(3):
             raw_claimed(ground, range(10))
@@ -69,12 +69,12 @@ def test_plans_of_raw_are_kept(settings: Settings) -> None:
     assert kept == [(3, 0)]
 
 
-def test_what_is_written_to_the_wal_is_measured_by_unit(settings: Settings) -> None:
+def test_what_is_written_to_the_wal_is_measured_by_unit(settings: Settings, template: str) -> None:
     """A hundred kilobytes for ten units are ten for each, and a little more; images of pages are not among them.
 
     A server that cannot tell is refused in words. Only from 18 on one can be made to hide an extension.
     """
-    with scratch(settings) as ground:
+    with scratch(settings, template=template) as ground:
         if ground.admin.info.server_version >= 180000:
             ground.admin.execute("set extension_control_path = '/nowhere'")
             with pytest.raises(ServerRefused, match="pg_walinspect") as refused:
@@ -98,11 +98,11 @@ def test_what_is_written_to_the_wal_is_measured_by_unit(settings: Settings) -> N
         assert 0 < indexed["wal_bytes"] < 20_000
 
 
-def test_what_failing_costs_is_a_metric_with_a_bound(settings: Settings) -> None:
+def test_what_failing_costs_is_a_metric_with_a_bound(settings: Settings, template: str) -> None:
     """Sets of which half fail compared with sets of which none does, all of ours and all in one run."""
     (workload,) = chosen(["retry-100-failing"])
     size = Size(batches=4, rounds=1, warm_ups=0)
-    (outcome,) = measure([replace(workload, quick=size)], settings, say=silent, quick=True).outcomes
+    (outcome,) = measure([replace(workload, quick=size)], settings, say=silent, quick=True, template=template).outcomes
     (ours,) = outcome.variants
     assert [done.units for done in ours.rounds] == [400]
     assert outcome.workload.aims == (Aim(metric="half_failing_to_none", most=1.2),)
@@ -110,9 +110,9 @@ def test_what_failing_costs_is_a_metric_with_a_bound(settings: Settings) -> None
     assert outcome.reached is (ours.metrics["half_failing_to_none"] <= 1.2)
 
 
-def test_workers_share_a_queue_and_lose_nothing(settings: Settings) -> None:
+def test_workers_share_a_queue_and_lose_nothing(settings: Settings, template: str) -> None:
     """One, two and four end every retry once. Where more is resolved than was there, nothing is reported."""
-    with scratch(settings) as ground:
+    with scratch(settings, template=template) as ground:
         trial = begun(ground, "drain-workers", batches=4)
         done = trial.run(OURS)
         assert {f"per_second_{size}" for size in CREWS} < set(done.metrics)

@@ -11,10 +11,10 @@ from recoup_bench.run import chosen, measure
 from recoup_bench.workload import Size
 
 
-def test_fifty_rules_are_evaluated_for_every_failure(settings: Settings) -> None:
+def test_fifty_rules_are_evaluated_for_every_failure(settings: Settings, template: str) -> None:
     (workload,) = chosen(["evaluate-rules"])
     tiny = replace(workload, k=20, quick=Size(batches=2, rounds=1, warm_ups=0))
-    (outcome,) = measure([tiny], settings, say=silent, quick=True).outcomes
+    (outcome,) = measure([tiny], settings, say=silent, quick=True, template=template).outcomes
     (ours,) = outcome.variants
     assert len(policy().rules) == RULES == 50
     assert [done.units for done in ours.rounds] == [40]

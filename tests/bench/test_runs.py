@@ -51,28 +51,30 @@ def tiny(name: str) -> Workload:
     return replace(workload, quick=TINY[name])
 
 
-def scratch_databases(server: embedded.Server) -> list[str]:
+def left_behind(server: embedded.Server, template: str) -> list[str]:
     with psycopg.connect(server.uri("postgres", admin=True), autocommit=True) as admin:
         found = admin.execute("select datname from pg_database where starts_with(datname, %s)", (PREFIX,))
-        return [name for (name,) in found]
+        return [name for (name,) in found if name != template]
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_both_sides_of_a_workload_make_the_same_rows(name: str, settings: Settings, server: embedded.Server) -> None:
+def test_both_sides_of_a_workload_make_the_same_rows(
+    name: str, settings: Settings, server: embedded.Server, template: str
+) -> None:
     """A run ends with metrics for both, after their rows were counted and found alike; nothing is left behind."""
-    (outcome,) = measure([tiny(name)], settings, say=silent, quick=True).outcomes
+    (outcome,) = measure([tiny(name)], settings, say=silent, quick=True, template=template).outcomes
     assert [measured.variant for measured in outcome.variants] == [OURS, RAW]
     for measured in outcome.variants:
         assert len(measured.rounds) == 2
         assert all(done.units > 0 and done.seconds > 0 for done in measured.rounds)
     ours, raw = outcome.variants
     assert [done.units for done in ours.rounds] == [done.units for done in raw.rounds]
-    assert scratch_databases(server) == []
+    assert left_behind(server, template) == []
 
 
-def test_outcomes_are_mixed_as_told(settings: Settings) -> None:
+def test_outcomes_are_mixed_as_told(settings: Settings, template: str) -> None:
     """Of 200 half pass and a quarter fail at once; a tenth passes and a tenth fails again; ten fail for good."""
-    with scratch(settings) as ground:
+    with scratch(settings, template=template) as ground:
         trial = begun(ground, "outcomes", batches=1)
         before = trial.tallies()[OURS]
         trial.run(OURS)
@@ -111,9 +113,9 @@ def test_a_verification_tells_how_much_of_it_was_bookkeeping(settings: Settings,
     assert stored["variants"][0]["metrics"]["database_share"] == share
 
 
-def test_recorded_errors_are_of_four_tables(settings: Settings) -> None:
+def test_recorded_errors_are_of_four_tables(settings: Settings, template: str) -> None:
     """A batch has errors that are retried, parked and kept, and some with a payload whose secret is not in it."""
-    with scratch(settings) as ground:
+    with scratch(settings, template=template) as ground:
         trial = begun(ground, "record-1000", batches=1)
         trial.run(OURS)
         found = ground.admin.execute(
@@ -128,9 +130,9 @@ def test_recorded_errors_are_of_four_tables(settings: Settings) -> None:
     ]
 
 
-def test_the_gate_is_held_to_a_percentile(settings: Settings) -> None:
+def test_the_gate_is_held_to_a_percentile(settings: Settings, template: str) -> None:
     """What is bounded is the p99 of ours as a multiple of raw's, of as many calls each."""
-    (outcome,) = measure([tiny("gate-1m")], settings, say=silent, quick=True).outcomes
+    (outcome,) = measure([tiny("gate-1m")], settings, say=silent, quick=True, template=template).outcomes
     ours, raw = outcome.variants
     assert [done.units for done in (*ours.rounds, *raw.rounds)] == [1000] * 4
     assert outcome.workload.aims == (Aim(metric="p99_to_raw", most=1.5),)
@@ -139,16 +141,16 @@ def test_the_gate_is_held_to_a_percentile(settings: Settings) -> None:
         assert done.metrics["p99_to_raw"] == pytest.approx(done.metrics["p99_ms"] / beside.metrics["p99_ms"])
 
 
-def test_progress_names_the_round_and_the_variant(settings: Settings) -> None:
+def test_progress_names_the_round_and_the_variant(settings: Settings, template: str) -> None:
     said: list[str] = []
-    measure([tiny("moves-1")], settings, say=said.append, quick=True, rounds=1)
+    measure([tiny("moves-1")], settings, say=said.append, quick=True, rounds=1, template=template)
     assert any(line.startswith("moves-1: warm-up, ours") for line in said)
     assert any(line.startswith("moves-1: round 1 of 1, raw") for line in said)
 
 
-def test_rows_that_raw_lacks_are_found(settings: Settings) -> None:
+def test_rows_that_raw_lacks_are_found(settings: Settings, template: str) -> None:
     """A workload whose sides differ by one event is not reported."""
-    with scratch(settings) as ground:
+    with scratch(settings, template=template) as ground:
         moves = begun(ground, "moves-100", batches=1)
         moves.run(OURS)
         moves.run(RAW)
@@ -161,9 +163,9 @@ def test_rows_that_raw_lacks_are_found(settings: Settings) -> None:
             check_alike("moves-100", moves.tallies())
 
 
-def test_an_error_that_raw_lacks_is_found(settings: Settings) -> None:
+def test_an_error_that_raw_lacks_is_found(settings: Settings, template: str) -> None:
     """A workload over errors whose sides differ by one event is not reported either."""
-    with scratch(settings) as ground:
+    with scratch(settings, template=template) as ground:
         trial = begun(ground, "retry-100", batches=1)
         trial.run(OURS)
         trial.run(RAW)
@@ -175,16 +177,16 @@ def test_an_error_that_raw_lacks_is_found(settings: Settings) -> None:
             check_alike("retry-100", trial.tallies())
 
 
-def test_units_that_raw_left_out_are_found(settings: Settings) -> None:
+def test_units_that_raw_left_out_are_found(settings: Settings, template: str) -> None:
     """A workload whose sides leave no rows to count must have done as many units."""
     workload = replace(tiny("seal"), raw=batched(lambda ground, ranges: 1))
     with pytest.raises(UnlikeWork, match="rows: 20000 of ours, 2 of raw"):
-        measure([workload], settings, say=silent, quick=True)
+        measure([workload], settings, say=silent, quick=True, template=template)
 
 
-def test_filling_leaves_the_guards_as_they_were(settings: Settings) -> None:
+def test_filling_leaves_the_guards_as_they_were(settings: Settings, template: str) -> None:
     """Ours is measured with every trigger that a user's database has."""
-    with scratch(settings) as ground:
+    with scratch(settings, template=template) as ground:
         before = triggers(ground)
         logs.append_events(ground, 10, transactions=2)
         for lean in (False, True):
@@ -201,9 +203,9 @@ def test_filling_leaves_the_guards_as_they_were(settings: Settings) -> None:
         assert refused.value.sqlstate == "RC009"
 
 
-def test_a_lean_filling_leaves_every_index_whole(settings: Settings) -> None:
+def test_a_lean_filling_leaves_every_index_whole(settings: Settings, template: str) -> None:
     """Indexes are out of the way while millions of rows come in, and find all of them afterwards."""
-    with scratch(settings) as ground:
+    with scratch(settings, template=template) as ground:
         (workload,) = chosen(["gate-1m"])
         Trial(workload, ground, Size(batches=0, idle=900)).prepare()
         (resting,) = ground.admin.execute(
@@ -225,9 +227,9 @@ def triggers(ground: Ground) -> list[tuple[str, str, str]]:
     ).fetchall()
 
 
-def test_raw_has_the_same_indexes(settings: Settings) -> None:
+def test_raw_has_the_same_indexes(settings: Settings, template: str) -> None:
     """The same number on every table, and the same fill factor: raw is neither helped nor hindered."""
-    with scratch(settings) as ground:
+    with scratch(settings, template=template) as ground:
         ground.make_raw(GATE_ZERO)
         indexes, options = (
             "select count(*) from pg_index where indrelid = %s::regclass",
@@ -240,12 +242,12 @@ def test_raw_has_the_same_indexes(settings: Settings) -> None:
                 assert ours == raw, table
 
 
-def test_raw_has_the_same_error_tables(settings: Settings) -> None:
+def test_raw_has_the_same_error_tables(settings: Settings, template: str) -> None:
     """Every partition has the same indexes with the same predicates, the same checks and the same fill factor.
 
     Raw has a little more: who retries an error and when it is due, for which ours has a queue.
     """
-    with scratch(settings) as ground:
+    with scratch(settings, template=template) as ground:
         ground.make_raw(ERRORS)
         for table in POLICY.tables:
             archive = f"{table}_archive"
@@ -276,20 +278,20 @@ def made(ground: Ground, table: str) -> list[str]:
     return [row[0] for row in rows]
 
 
-def test_an_interrupted_run_drops_its_database(settings: Settings, server: embedded.Server) -> None:
+def test_an_interrupted_run_drops_its_database(settings: Settings, server: embedded.Server, template: str) -> None:
     def interrupted(line: str) -> None:
         if "round 1" in line:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        measure([tiny("moves-1")], settings, say=interrupted, quick=True)
-    assert scratch_databases(server) == []
+        measure([tiny("moves-1"), tiny("moves-100")], settings, say=interrupted, quick=True)
+    assert left_behind(server, template) == []
 
 
 @pytest.mark.usefixtures("server")
-def test_results_tell_the_machine_and_name_nobody(settings: Settings, tmp_path: Path) -> None:
+def test_results_tell_the_machine_and_name_nobody(settings: Settings, tmp_path: Path, template: str) -> None:
     """Every metric with its rounds, the server's settings, no host, no user, no folder."""
-    results = measure([tiny("moves-100")], settings, say=silent, quick=True)
+    results = measure([tiny("moves-100")], settings, say=silent, quick=True, template=template)
     path = save(results, tmp_path)
     assert path.name == f"{results.began_at:%Y-%m-%d}-moves-100-quick.json"
     assert save(results, tmp_path).name.endswith("-quick-2.json")

@@ -66,7 +66,7 @@ def test_errors_are_unparked_step_by_step(recoup: Run, client: Client, parked: P
     assert "Nothing was changed. To unpark these 12 errors" in recoup(*asked).stdout
     done = recoup(*asked, "--yes").stdout
     assert "12: 4 done, 0 refused, 8 pending" in done
-    assert "step 1: 4 of 4 went; 0 succeeded, 0 failed, 4 open" in done
+    assert "step 1: 4 of 4 went; by now 0 succeeded, 0 failed, 4 open" in done
     assert "no worker runs the background task error-canary" in done
     (row,) = [one for one in parsed(recoup("operations", "--json")) if one["filter"].get("codes") == [code]]
     operation = row["operation_id"]

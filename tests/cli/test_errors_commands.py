@@ -395,6 +395,12 @@ def test_processed_counts_become_an_error_rate(cli: Run, hub: Hub, tmp_path: Pat
     said = cli("metrics", "--table", TARGET, COLUMNS="80").stdout
     assert max(map(len, said.splitlines())) <= 80
     assert "█" in said
+    assert f", {TARGET}\n" in said
+    assert "tables together" in cli("metrics").stdout
+    assert ">  5%" in said
+    hub.apply_policy("[alerts.rules.error-rate]\nabove = 0.025\n")
+    assert ">2.5%" in cli("metrics").stdout, "the threshold of the policy"
+    hub.apply_policy("")
 
 
 @pytest.mark.parametrize(

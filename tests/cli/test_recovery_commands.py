@@ -81,6 +81,8 @@ def test_one_failure_from_its_report_to_its_end(cli: Run, desk: Desk) -> None:
     (answer,) = parsed(cli("approve", unit, "--reason", "vendor is back", "--json"))
     assert (answer["done"], answer["now"]) == (True, "approved")
     assert "candidate_decided" in cli("approve", candidate, ends=1).stdout
+    (stopped,) = parsed(cli("reject", candidate, "--reason", "wrong after all", "--json", ends=1))
+    assert "revoke its scope, or pause its action" in str(stopped)
     desk.recovery.claim([RETRY], limit=100, worker="puller")
     assert "candidate" in cli("report", candidate, "--status", "succeeded", "--result", '{"rows": 3}').stdout
     desk.evaluate()
@@ -301,7 +303,12 @@ def test_a_scope_is_revoked_and_what_goes_on_is_listed(cli: Run, desk: Desk) -> 
         (("open", one.incident_id, "--action", RETRY, "--reason", "x", "--ttl", "60d"), "scope_rules"),
         (("open", one.incident_id, "--action", RETRY, "--reason", "x", "--ttl", "soon"), "bad_duration"),
     ):
-        assert refusal(cli("scope", *given, "--json", fails=True))["refused"] == code, given
+        found = refusal(cli("scope", *given, "--json", fails=True))
+        assert found["refused"] == code, given
+        if "60d" in given:
+            assert "at most 168 hours" in str(found["next_step"])
+        if code == "scope_rules" and NOBODY in given:
+            assert "recovery incidents" in str(found["next_step"])
     assert "revoked" in cli("scopes", "--incident", one.incident_id).stdout
     late = ("report", one.candidate_id, "--token", NOBODY, "--status", "failed", "--message", "x")
     assert "does not count" in cli(*late, ends=1).stdout

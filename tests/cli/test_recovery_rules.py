@@ -68,12 +68,18 @@ def test_rules_are_tested_applied_listed_and_shown(desk: Desk, recoup: Run, tmp_
     assert "Nothing changes against the active policy." in recoup("recovery", "rules", "test").stdout
     assert [one.rule_name for one in desk.recovery.rules()] == ["asks_for_what_is_not_there", "vendor_is_down"]
     assert desk.recovery.test_rules(when="false", action=NOTIFY).changed == 0
+    candidate = desk.candidate(match).candidate_id
+    assert recoup("recovery", "reject", str(candidate), "--reason", "nobody is there", "--yes").returncode == 0
+    desk.evaluate()
+    shown = " ".join(recoup("recovery", "show", str(match)).stdout.split())
+    assert f"last recommended {RETRY} (plan.outside, vendor_is_down)" in shown
+    assert f"Passed over vendor_is_down: {NOTIFY} was rejected" in shown
 
 
 def test_what_cannot_be_tested_is_refused(recoup: Run, tmp_path: Path) -> None:
     def refused(*arguments: str) -> tuple[object, str]:
         found = refusal(recoup(*arguments, "--json", fails=True))
-        return found["refused"], str(found["next_step"])
+        return found["refused"], str(found["happened"])
 
     assert refused("recovery", "rules", "show", "nope")[0] == "rule_unknown"
     assert refused("recovery", "rules", "test", "--when", "true")[0] == "rules_unclear"
@@ -81,10 +87,10 @@ def test_what_cannot_be_tested_is_refused(recoup: Run, tmp_path: Path) -> None:
     assert refused("recovery", "rules", "test", "--when", "kid", "--action", NOTIFY)[0] == "policy_invalid"
     file = tmp_path / "rules.toml"
     file.write_text(RULES.replace("message.contains", "mesage.contains"))
-    code, next_step = refused("policy", "check", str(file))
+    code, happened = refused("policy", "check", str(file))
     assert code == "policy_invalid"
-    assert "there is no fact or function mesage" in next_step
+    assert "there is no fact or function mesage" in happened
     one = ("recovery.rules.a", "{when = 'attempts', action = 'notify_ops'}")
-    code, next_step = refused("policy", "set", *one, "--reason", "r")
+    code, happened = refused("policy", "set", *one, "--reason", "r")
     assert code == "policy_invalid"
-    assert "its type is int" in next_step
+    assert "its type is int" in happened

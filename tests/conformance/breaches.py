@@ -11,6 +11,7 @@ from recoup.audit.examine import InvariantResult, examine
 from recoup.audit.invariant import Invariant
 from recoup.database.connection import Transaction
 from recoup.lifecycles.declaration import CONTROL_LOG, Authority, Lifecycle
+from recoup.settings import Settings
 
 # Nothing holds anybody back: whatever is ours, in whichever schema it lies.
 UNGUARD = """
@@ -43,13 +44,18 @@ end $$;
 
 
 def broken_by(
-    tx: Transaction, breach: str, invariant: str, among: Iterable[Invariant], names: Mapping[str, Composable]
+    tx: Transaction,
+    breach: str,
+    invariant: str,
+    among: Iterable[Invariant],
+    names: Mapping[str, Composable],
+    settings: Settings | None = None,
 ) -> InvariantResult:
     """What an invariant says after a breach, which is undone afterwards."""
     with tx.transaction(force_rollback=True):
         tx.execute(SQL(breach).format(**names))
         with acting(tx, Authority.READER):
-            (verdict,) = examine(tx, [one for one in among if one.id == invariant])
+            (verdict,) = examine(tx, [one for one in among if one.id == invariant], settings=settings)
     return verdict
 
 

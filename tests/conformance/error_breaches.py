@@ -45,6 +45,10 @@ _ONE_MONTH = (
 )
 
 ROWS: tuple[tuple[str, str], ...] = (
+    ("errors/11/tally", "update recoup.error_tally set events = events + 1"),
+    ("errors/11/tally", "update recoup.error_tally set last_at = last_at - interval '1 second'"),
+    ("errors/11/tally", "delete from recoup.error_tally where slot = (select max(slot) from recoup.error_tally)"),
+    ("errors/11/tally", "insert into recoup.error_tally values (now(), 'a.errors', 1, 1, now())"),
     ("laws/L5/tracebacks", "update recoup.retry_traceback set token = gen_random_uuid()"),
     ("errors/1/tiers", _error("waiting", "ttl_tier = 'ETERNAL'")),
     ("errors/1/tiers", _error("waiting", "expires_at = null")),

@@ -37,8 +37,12 @@ from company import (
     tried_delivery,
     without_window,
 )
+from conformance.backfill_cast import BACKFILL_ROLES
 from conformance.cast import Role
+from conformance.partition_cast import PARTITION_ROLES
 from conformance.recovery_cast import RECOVERY_ROLES
+from conformance.requeue_cast import REQUEST_ROLES
+from conformance.service_cast import SERVICE_ROLES
 from recoup import gate
 from recoup.alerts.lifecycle import ALERT, SILENCE
 from recoup.clock import CLOCK
@@ -319,6 +323,8 @@ def leaves(tx: Transaction, error: int) -> None:
     with acting(tx, Authority.ERROR_WORKER):
         escalation.raise_tiers(tx)
     advance(tx, timedelta(hours=5))
+    with acting(tx, Authority.ERROR_WORKER):  # the clock of the last tier has ended too, and is marked
+        escalation.raise_tiers(tx)
     room_in_archive(tx, error)
 
 
@@ -609,4 +615,8 @@ ROLES: tuple[Role, ...] = (
         before_births=without_clock,
     ),
     *RECOVERY_ROLES,
+    *PARTITION_ROLES,
+    *BACKFILL_ROLES,
+    *REQUEST_ROLES,
+    *SERVICE_ROLES,
 )

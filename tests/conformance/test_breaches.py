@@ -17,8 +17,10 @@ from conformance import (
     delivery_breaches,
     error_breaches,
     gate_breaches,
+    partition_breaches,
     recovery_breaches,
     run_breaches,
+    service_breaches,
 )
 from conformance import breaches as suite
 from product import INVARIANTS, LIFECYCLES, chosen
@@ -33,7 +35,8 @@ from lively import Cast, broken, play
 
 ROWS = (
     *gate_breaches.ROWS, *error_breaches.ROWS, *run_breaches.ROWS, *delivery_breaches.ROWS, *alert_breaches.ROWS,
-    *recovery_breaches.ROWS, *suite.generated(LIFECYCLES),
+    *service_breaches.ROWS,
+    *recovery_breaches.ROWS, *partition_breaches.ROWS, *suite.generated(LIFECYCLES),
 )  # fmt: skip
 SCHEMA = (*gate_breaches.SCHEMA, *error_breaches.SCHEMA)
 
@@ -44,14 +47,15 @@ class Ground:
 
     tx: Transaction
     cast: Cast | None
+    settings: Settings
 
     def broken_by(self, breach: str, invariant: str) -> InvariantResult:
-        return suite.broken_by(self.tx, breach, invariant, INVARIANTS, self._names())
+        return suite.broken_by(self.tx, breach, invariant, INVARIANTS, self._names(), self.settings)
 
     def _names(self) -> dict[str, Composable]:
         if self.cast is not None:
             told = dataclasses.asdict(self.cast)
-            for part in ("errors", "runs", "deliveries", "alerts", "recovery"):
+            for part in ("errors", "runs", "deliveries", "alerts", "recovery", "partitions", "service"):
                 told |= told.pop(part)
             return {name: Literal(value) for name, value in told.items()}
         (recorder,) = self.tx.execute(
@@ -69,14 +73,16 @@ def unguarded(new_database: Callable[..., str], server: embedded.Server, setting
         cast = play(database)
     with contextlib.closing(connect(server.uri(name, admin=True), settings)) as connection:
         connection.execute(suite.UNGUARD)
-        yield Ground(connection, cast)
+        yield Ground(connection, cast, settings)
 
 
 def test_nothing_is_broken_before(unguarded: Ground) -> None:
     """What the breaches below do is all that is wrong."""
     with unguarded.tx.transaction(force_rollback=True), acting(unguarded.tx, Authority.READER):
         asked = {invariant for invariant, _ in ROWS}
-        assert broken(examine(unguarded.tx, [i for i in INVARIANTS if i.id in asked])) == {}
+        found = examine(unguarded.tx, [i for i in INVARIANTS if i.id in asked], settings=unguarded.settings)
+        assert broken(found) == {}
+        assert [one.id for one in found if one.note] == []
 
 
 @pytest.mark.parametrize(("invariant", "breach"), ROWS, ids=[f"{i}-{n}" for n, (i, _) in enumerate(ROWS)])
@@ -86,8 +92,8 @@ def test_a_breach_is_found_in_the_rows(unguarded: Ground, invariant: str, breach
 
 
 @pytest.mark.parametrize(("invariant", "breach"), SCHEMA, ids=[f"{i}-{n}" for n, (i, _) in enumerate(SCHEMA)])
-def test_a_breach_is_found_in_the_schema(admin: Transaction, invariant: str, breach: str) -> None:
-    suite.is_found(Ground(admin, None).broken_by(breach, invariant))
+def test_a_breach_is_found_in_the_schema(admin: Transaction, settings: Settings, invariant: str, breach: str) -> None:
+    suite.is_found(Ground(admin, None, settings).broken_by(breach, invariant))
 
 
 # What looks odd and is as it should be.

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import nursery
 from wire import Wire
 
-PATIENCE_S = 30
+PATIENCE_S = 120
 KILLED = -signal.SIGKILL
 
 

@@ -6,10 +6,13 @@ when the worker is gone, it says how that ended.
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import importlib
 import json
+import math
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +21,7 @@ from uuid import UUID
 
 import recoup.verification  # noqa: F401 - imported once, for all of them
 from recoup import mint, policy
+from recoup.database import pool
 from recoup.database.connection import Database, Transaction
 from recoup.errors import archive, importing, retrying
 from recoup.errors.recording import NewError, record
@@ -25,6 +29,7 @@ from recoup.errors.retrying import Succeeded
 from recoup.gate import verifying
 from recoup.lifecycles.declaration import Authority
 from recoup.operations import batches, many
+from recoup.partitions import working
 from recoup.recovery import evaluation, execution
 from recoup.recovery.executing import Claimed, Executor, Subject
 from recoup.settings import Settings
@@ -34,6 +39,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # for domains that are tests
 from recovery_ward import RETRY
 
 NAME = "victim"
+FILE_STEPS = ("os.mkdir", "os.rename", "os.chmod", "os.remove")
 SMALL = 2  # errors of one batch, so that there are several
 
 
@@ -168,6 +174,27 @@ def execute_candidates(db: Database, where: str) -> Callable[[], object]:
     return lambda: execution.execute_due(hands, found)
 
 
+def work_on_partitions(db: Database, sink: str, step: str) -> Callable[[], object]:
+    """Dispatched, extracted, validated; killed before this step in the raw sink, unless it has fewer."""
+    settings = dataclasses.replace(db.settings, sink=Path(sink), partition_slots=1)
+    hands = Standalone(Database(db.conninfo, settings), Authority.CONTROL_PLANE, name=NAME)
+    left = [int(step)]
+
+    def count(event: str, given: tuple[Any, ...]) -> None:
+        # Whatever makes, moves, seals or removes a file.
+        is_step = event in FILE_STEPS or (event == "open" and isinstance(given[2], int) and given[2] & os.O_CREAT)
+        if is_step and left[0]:
+            left[0] -= 1
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def work() -> None:
+        sys.addaudithook(count)
+        working.work_due(hands)
+
+    return work
+
+
 TASKS: dict[str, Callable[..., Callable[[], object]]] = {
     "verify": verify_first,
     "retry": verify_again,
@@ -181,6 +208,7 @@ TASKS: dict[str, Callable[..., Callable[[], object]]] = {
     "drop month": drop_month,
     "evaluate matches": evaluate_matches,
     "execute candidates": execute_candidates,
+    "work on partitions": work_on_partitions,
 }
 
 
@@ -192,6 +220,8 @@ def main() -> None:
             print(json.dumps(said), file=answers, flush=True)
 
         gc.freeze()  # what is looked at is copied
+        sys.dont_write_bytecode = True  # which would be files, too
+        pool.TRUSTED_S = math.inf  # a machine that stands still for a second adds no statement
         for line in sys.stdin:
             told = json.loads(line)
             worker = os.fork()

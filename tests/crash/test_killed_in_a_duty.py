@@ -23,7 +23,9 @@ from uuid import UUID
 import psycopg
 import pytest
 
+import forking
 from command_line import RECOUP
+from errors.tallies import settle
 from hub import DOL, OPERATIONAL, TRANSIENT, Hub
 from product import DUTIES, LOGS, apply_policy, pause, resume
 from recoup import deliveries, gate
@@ -42,6 +44,8 @@ from recoup.recovery.executing import Executor
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.runs import running as running_
+from recoup.service import local
+from recoup.service.sessions import LASTS, open_session
 from recoup.settings import Settings
 from recoup.worker import register
 from recoup.worker.standalone import Standalone
@@ -55,7 +59,7 @@ from histories import WAITS
 sys.path.insert(0, str(Path(__file__).parent))
 from local_world import brought_in, policy_of
 
-PATIENCE_S = 30
+PATIENCE_S = 120
 UNITS = 40
 AT_ONCE = 10  # companies that a worker verifies
 WORLD_COMPANIES = 200  # more than half of them good
@@ -64,7 +68,6 @@ HURRY = f"[worker]\nheartbeat_s = 1\nlost_after_s = 3\n[errors]\nretries_at_once
 NOTICES = f"[deliveries]\nat_once = {AT_ONCE}\nat_once_per_route = {AT_ONCE}\n"
 NOTICES += '[deliveries.routes.ops]\nkind = "webhook"\nurl_env = "NOT_SET_ANYWHERE"\n'
 NOTICES += "[alerts.rules.duties-failing]\nfor_s = 0\n"
-COMMAND = [*RECOUP, "worker"]
 
 
 def until(true: Callable[[], Any]) -> Any:
@@ -76,20 +79,23 @@ def until(true: Callable[[], Any]) -> Any:
 
 
 @contextlib.contextmanager
-def worker(db: Database, name: str, *, packages: Path | None) -> Iterator[subprocess.Popen[bytes]]:
+def worker(db: Database, name: str, *, packages: Path | None) -> Iterator[forking.Begun | subprocess.Popen[bytes]]:
     """A worker process on this database, with what is installed there in addition to Recoup."""
     environment = {**os.environ, "RECOUP_DSN": db.conninfo, "RECOUP_ACTOR": name}
-    if packages is not None:
-        environment["PYTHONPATH"] = os.fspath(packages)
     environment.pop("TEST_RECOUP_HOME", None)
-    with subprocess.Popen(
-        [*COMMAND, "--name", name], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.wait()
+    arguments = ["worker", "--name", name]
+    process: forking.Begun | subprocess.Popen[bytes]
+    if packages is None:
+        process = forking.Begun(arguments, environment)
+    else:  # what is installed there is found by a Python that starts
+        environment["PYTHONPATH"] = os.fspath(packages)
+        nowhere = subprocess.DEVNULL
+        process = subprocess.Popen([*RECOUP, *arguments], env=environment, stdout=nowhere, stderr=nowhere)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def waiting_companies(desk: Desk, world: World) -> int:
@@ -252,6 +258,12 @@ def canary(desk: Desk, world: World) -> int:
     return UNITS
 
 
+def uncounted_events(desk: Desk, world: World) -> int:
+    recorded(desk, OPERATIONAL)
+    settle(desk.db)  # the clock stands still: what is not counted at once is never counted
+    return UNITS
+
+
 def failed_probes(desk: Desk, world: World) -> int:
     kinds = [f"kind-{number}" for number in range(UNITS)]
     with desk.db.transaction(Authority.RUNNER) as tx:
@@ -277,6 +289,13 @@ def failing_duties(desk: Desk, world: World) -> int:
     return UNITS
 
 
+def ended_sessions(desk: Desk, world: World) -> int:
+    for _ in range(UNITS):
+        open_session(desk.db, local("ann"))
+    desk.advance(2 * LASTS)
+    return UNITS
+
+
 PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "verify": waiting_companies,
     "gate-retry": due_retries,
@@ -289,6 +308,7 @@ PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "error-escalation": unreviewed_errors,
     "error-archive": expired_errors,
     "error-canary": canary,
+    "error-tally": uncounted_events,
     "archive-retention": old_month,
     "deliver": due_deliveries,
     "delivery-expiry": lapsed_deliveries,
@@ -299,12 +319,16 @@ PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "breaker-probes": failed_probes,
     "incident-close": quiet_incidents,
     "seal": unsealed_rows,
+    "service-cleanup": ended_sessions,
     "alerts": failing_duties,
 }
 # Killed at random, and at every statement, in test_killed_recovery.py and test_killed_recovery_everywhere.py.
 ELSEWHERE = {
     "match-subjects", "recovery-wake", "recovery-evaluate", "evaluation-expiry", "recovery-execute", "candidate-expiry",
     "recovery-canary",  # as error-canary: the same function, for another subject
+    # test_killed_partitions.py kills the work at every step of files and statements; the others are statements of it.
+    "partition-work", "partition-follow", "partition-expiry", "partition-age", "partition-sweep", "partition-expected",
+    "backfills",
 }  # fmt: skip
 ERRORS = (
     "error-retry",
@@ -314,6 +338,7 @@ ERRORS = (
     "error-archive",
     "archive-retention",
     "error-canary",
+    "error-tally",
 )
 # These stop the survivor until the victim is at it: one sealer and one mint at a time, and claims take what they find.
 ALONE = ("verify", "gate-retry", "mint", "recovery-learn", "seal", "deliver", "delivery-expiry", "alerts", *ERRORS)
@@ -384,7 +409,7 @@ def test_killed_in_the_middle(
         with db.transaction(Authority.OPERATOR) as tx:
             resume(tx, "duty", duty, reason="both are there")
         until(lambda: waiting_for(admin))
-        victim.send_signal(signal.SIGKILL)
+        victim.kill()
         victim.wait()
         admin.execute("rollback")
         held = held_by(desk, "victim")
@@ -485,6 +510,8 @@ def check(desk: Desk, duty: str, done: int, units: int) -> None:
             assert desk.rows("select distinct escalation_level, escalated_to from recoup.error") == [(3, "platform")]
         case "error-canary":
             assert (error_words(desk), done) == ({"RU": UNITS, "R": 1}, units)
+        case "error-tally":
+            assert (desk.rows("select sum(events)::integer from recoup.error_tally"), done) == ([(UNITS,)], units)
         case "error-archive":
             assert (error_words(desk), done) == ({"RA": UNITS}, units)
             assert archived(desk) == UNITS
@@ -506,6 +533,8 @@ def check(desk: Desk, duty: str, done: int, units: int) -> None:
         case "recovery-learn":
             counted = "select succeeded, ended from recovery.experience where source = ''"
             assert (desk.rows(counted), done) == ([(UNITS, UNITS)], units)
+        case "service-cleanup":
+            assert (desk.rows("select count(*) from recoup.session"), done) == ([(0,)], units)
         case "scope-expiry":
             once = "select count(*), count(distinct scope_id) from recovery.provenance where event_type = %s"
             assert (desk.rows(once, "scope_expired"), done) == ([(UNITS, UNITS)], units)

@@ -30,7 +30,7 @@ from recoup.settings import Settings
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 from desk import LEASE, WINDOW, Desk, outcome
 
-PATIENCE_S = 20
+PATIENCE_S = 120
 
 WORKER = """
 import json, os, sys

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -36,6 +35,7 @@ from recoup.refusals import InputRefused, LawRefused, MigrationRefused, Refusal,
 from recoup.schema import declarations
 from recoup.schema.describe import describe
 from recoup.settings import Settings
+from servers import removed
 
 AIR = Log(table="cl.gate_zero_air", columns=("seq", "entity_id", "event_type", "reason_code"))
 
@@ -86,8 +86,7 @@ def second() -> Iterator[tuple[Settings, embedded.Server]]:
     try:
         yield settings, embedded.start(settings)
     finally:
-        embedded.stop(settings)
-        shutil.rmtree(settings.home, ignore_errors=True)
+        removed(settings)
 
 
 def databases(server: embedded.Server, beginning: str) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 from psycopg import errors
 
 from company import acting, advance, claimed_error, error_in, new_archive_month, new_error, room_in_archive
-from conftest import START
+from databases import START
 from product import PARTS, apply_policy, chosen, migrate
 from recoup import policy
 from recoup.audit import examine

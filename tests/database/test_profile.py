@@ -11,10 +11,11 @@ from psycopg.sql import SQL
 
 from command_line import run_in
 from company import acting
-from conftest import START
+from databases import START
 from hub import DAY, Hub
 from product import INVARIANTS, PARTS, apply_policy, migrate
 from recoup import policy
+from recoup.alerts.policy import AlertPolicy
 from recoup.audit import examine
 from recoup.database import embedded
 from recoup.database.connection import Database, Transaction, connect
@@ -96,6 +97,17 @@ def test_errors_are_recorded_retried_parked_archived_and_audited(made: Transacti
     assert hub.rows("select count(*) from billing.invoice_errors_archive") == [(1,)]
     assert [verdict.id for verdict in examine(made, INVARIANTS) if verdict.rows] == []
     assert set(verdicts(made)) == {"ok"}
+
+
+def test_no_rule_names_a_table_that_is_not_there(made: Transaction) -> None:
+    """As this program reads the policy, and as the database judges by it; also after a change of something else."""
+    with made.transaction(force_rollback=True), acting(made, Authority.OPERATOR):
+        for blocks in ("true", "false"):
+            text = OWN.replace('profile = "none"', "").replace("blocks = true", f"blocks = {blocks}")
+            apply_policy(made, text, reason="x")
+            rules = set(policy.active(made).policy[AlertPolicy].rules)
+            judged = made.execute("select rule from recoup.alert_rules(recoup.alert_policy())")
+            assert rules == {name for (name,) in judged} == set(AlertPolicy.shipped().rules) - {"dol-parked-per-day"}
 
 
 def test_a_whole_document_keeps_the_profile(made: Transaction) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ from company import ERRORS, failed_intake, new_error
 from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
 from recoup.settings import Settings
-from servers import started
+from servers import removed, started
 
 REPLICATED = ("cl.gate_zero_intake", "cl.gate_zero_air", "recoup.lifecycle_step", "recoup.subscription", ERRORS)
 WAIT_S = 20
@@ -38,8 +37,7 @@ def publisher(settings: Settings) -> Iterator[embedded.Server]:
         embedded.stop(own)
         yield started(own)
     finally:
-        embedded.stop(own)
-        shutil.rmtree(home, ignore_errors=True)
+        removed(own)
 
 
 @pytest.fixture(scope="module")

@@ -98,6 +98,10 @@ class Deliverer:
         return self._office.settings
 
     @property
+    def conninfo(self) -> str:
+        return self._office.db.conninfo
+
+    @property
     def policy(self) -> Policy:
         with self._office.db.transaction(Authority.READER) as tx:
             return versions.active(tx).policy

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -14,9 +15,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-PATIENCE_S = 120
+PATIENCE_S = 600  # the whole demo takes minutes on a busy machine; what hangs ends the test all the same
 # Commands that run until they are stopped: a reader presses Ctrl-C.
-ENDLESS = re.compile(r"^recoup (worker(?!.*(--once|--help))|.*--watch)")
+ENDLESS = re.compile(r"^recoup .*--watch")
+WORKING = re.compile(r"^recoup worker\b(?!.*(--once|--help))")
+STARTED, WORKS_S = re.compile(r"worker started"), 3.0  # so long from when it has started, however busy the machine is
+# Commands that serve until they are stopped, while the reader goes on in another terminal.
+SERVING = re.compile(r"(^|\n)(recoup (up|api)(?!.*--help)|make run)\b")
+SERVES = re.compile(r"Ctrl-C")
 INTERPRETER = """
 import signal, sys, traceback
 sys.path.insert(0, "")
@@ -32,6 +38,20 @@ while size := sys.stdin.readline():
     sys.stderr.flush()
     print(f"\\n{mark} {status}", flush=True)
 """
+
+
+# In the background of a script Ctrl-C is ignored, for its children too; at a terminal it is not.
+INTERRUPTIBLE = "trap - INT; "
+
+
+def _interrupt(serving: subprocess.Popen[bytes], output: Path) -> None:
+    """Press Ctrl-C, and wait until everything has stopped."""
+    if serving.poll() is None:
+        os.killpg(serving.pid, signal.SIGINT)
+        serving.wait(PATIENCE_S)
+    said = output.read_text(encoding="utf-8", errors="replace")
+    output.unlink()
+    assert "Traceback" not in said, said
 
 
 class Reader:
@@ -54,10 +74,35 @@ class Reader:
 
     def run(self, command: str) -> tuple[int, str]:
         """The exit status of a command, and what it printed, errors included."""
+        if SERVING.search(command):
+            return self._serve(command, SERVES)
+        if WORKING.match(command):
+            return self._serve(command, STARTED, for_s=WORKS_S)
         if ENDLESS.match(command):
             command = f"timeout --preserve-status --signal INT --kill-after 30 5 {command}"
         ends = f"printf '\\n%s %d\\n' {self._mark} $?"
         return self._answer(self._shell, f"{{ {command}\n}} </dev/null 2>&1; {ends}\n", command)
+
+    def _serve(self, command: str, serves: re.Pattern[str], *, for_s: float | None = None) -> tuple[int, str]:
+        """What it prints until it serves. It gets Ctrl-C after so long, or at the end of the page."""
+        output = self._folder / f"served-{uuid.uuid4().hex}"
+        _, exported = self.run("env -0")
+        pairs = (pair.split("=", 1) for pair in exported.strip("\n").split("\0") if "=" in pair)
+        with output.open("wb") as file:
+            serving = subprocess.Popen(
+                ["bash", "-c", INTERRUPTIBLE + command], cwd=self._folder, env=dict(pairs), stdin=subprocess.DEVNULL,
+                stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        self._open.callback(_interrupt, serving, output)
+        given_up = time.monotonic() + PATIENCE_S
+        while serving.poll() is None and not serves.search(output.read_text(encoding="utf-8", errors="replace")):
+            assert time.monotonic() < given_up, f"it does not serve: {command}\n{output.read_text()}"
+            time.sleep(0.1)
+        if for_s is not None and serving.poll() is None:
+            time.sleep(for_s)
+            os.killpg(serving.pid, signal.SIGINT)
+            serving.wait(PATIENCE_S)
+        return serving.poll() or 0, output.read_text(encoding="utf-8", errors="replace")
 
     def execute(self, program: str) -> tuple[int, str]:
         """0, or 1 if a block of Python raised, and what it printed. It has the variables that the shell exports."""

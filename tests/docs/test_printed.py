@@ -1,69 +1,110 @@
-"""Every command, file and Python block of README, quickstart and the how-tos, run as printed.
-
-One fresh home for all pages, in the order in which a new user reads them: a page meets what the ones before it left in
-the database. Each page has a folder of its own.
-"""
+"""README, run as printed in a fresh home, and what the demo that it plays shows. The other pages: test_howtos*.py."""
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from printed import Command, File, matches, steps
-from reader import Reader
+from following import FIRST, HOW_TOS, ROOT, a_home, follow
+from printed import File, matches, steps
+from test_howtos import PAGES as SOME
+from test_howtos_too import PAGES as OTHERS
 
-ROOT = Path(__file__).parents[2]
-FIRST = ("README.md", "docs/quickstart.md", "docs/howto/your-first-pipeline.md")
-REST = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs/howto").glob("*.md"))
-PAGES = (*FIRST, *(page for page in REST if page not in FIRST))
-# What calls these tests; and what takes a quarter of an hour: tests/bench run it, with what it needs.
-ELSEWHERE = ("make test", "make bench", "recoup bench", "pip install")
+from product import LIFECYCLES
+
+README = "README.md"
+# Tables that the demo leaves out: an outage of the raw sink, and what candidates ask of partitions.
+TESTED_ELSEWHERE = ("partitions.sink", "partitions.requeue_request")
+OF_SCHEMAS = ("cl.", "recovery.", "partitions.")
+OF_DELIVERIES = "recoup.delivery"
+HAPPENED: dict[str, tuple[object, ...]] = {
+    # Partitions were given up for each of the three causes, and there is an override of it.
+    "select count(distinct c) from partitions.schedule s cross join unnest(s.terminal_causes) c": (3,),
+    "select exists (select from partitions.partition_event where event_type = 'terminal_lifted')": (True,),
+    "select count(distinct reason_code) from cl.gate_zero_air": (15,),
+    "select count(*) from cl.gate_zero_batch where frozen_at is not null and paused_at is not null": (1,),
+    "select count(*) > 0 from cl.gate_zero_recovery where status = 'ACTIVE' and next_eligible_at <= now()": (True,),
+    "select exists (select from recovery.candidate), exists (select from recoup.error)": (True, True),
+    # Automatic ones, approved ones, a worker that died, the retry of an orphaned run, a person who acted.
+    "select bool_or(executed_at is not null and decided_at is null), bool_or(executed_at > decided_at),"
+    " bool_or(error = 'CRASHED'), bool_or(awaits ->> 'kind' = 'run'), bool_or(overridden_by is not null)"
+    " from recovery.candidate": (True,) * 5,
+    # Every action.
+    "select count(distinct action_type) from recovery.candidate where executed_at is not null": (9,),
+}
 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """What a new user has: recoup on the path, and a home in which nothing is yet."""
-    home = tmp_path_factory.mktemp("home")
-    kept = {name: os.environ[name] for name in ("LANG", "RECOUP_SERVER_BIN") if name in os.environ}
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    found = {**kept, "PATH": path, "HOME": str(home), "RECOUP_HOME": str(home / "recoup"), "COLUMNS": "100"}
-    yield found
-    subprocess.run(["recoup", "db", "stop"], env=found, check=True)
-    shutil.rmtree(home, ignore_errors=True)
+    with a_home(tmp_path_factory.mktemp("home")) as found:
+        yield {**found, "RECOUP_DEMO_CUSTOMERS": "6"}  # of forty; every kind of day occurs
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_does_what_it_says(page: str, environment: dict[str, str], tmp_path: Path) -> None:
-    with Reader(tmp_path, environment) as reader:
-        for step in steps(ROOT / page):
-            at = f"{page}:{step.line}"
-            if isinstance(step, File):
-                reader.write(step.name, step.text)
-            elif isinstance(step, Command):
-                if not step.text.startswith(ELSEWHERE):
-                    in_checkout = step.text.startswith("make ")
-                    check(step, *reader.run(f"(cd {ROOT}\n{step.text}\n)" if in_checkout else step.text), at)
-            else:
-                status, printed = reader.execute(step.text)
-                assert status == 0, f"{at}\n{printed}"
-                assert step.output is None or matches(step.output, printed), f"{at}\n{printed}"
+@pytest.fixture(scope="module")
+def said(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the commands of README printed."""
+    return follow(README, environment, tmp_path_factory.mktemp("reader"))
 
 
-def check(step: Command, status: int, printed: str, at: str) -> None:
-    told = f"{at}: {step.text}\nexit status {status}\n{printed}"
-    assert re.search(r"^Traceback \(most recent", printed, re.MULTILINE) is None, told
-    assert (status != 0) is step.fails, told
-    assert step.status in (None, status), told
-    if step.output is not None:
-        assert matches(step.output, printed), f"{told}\nthe page shows:\n{step.output}"
+@pytest.fixture
+def recoup(environment: dict[str, str]) -> Callable[..., str]:
+    """A command of somebody who has followed README."""
+    return lambda *arguments: (
+        subprocess.run(["recoup", *arguments], env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+    )
+
+
+@pytest.mark.timeout(1200)  # it plays the whole demo
+def test_readme_does_what_it_says(said: dict[str, str]) -> None:
+    (played,) = (printed for command, printed in said.items() if command.startswith("make run"))
+    for word in (
+        "Building",
+        "2,002 companies imported",
+        "█",
+        "STATE_MISMATCH",
+        "REENTER",
+        "EXISTENCE_CONFIRMED",
+        "the vendor is back",
+        "Errors by table",
+        "1,080 partitions are as their sources are known to be",
+        "recovery: what is open now",
+    ):
+        assert word in played
+
+
+def test_each_part_of_the_whole_demo_is_there(said: dict[str, str], recoup: Callable[..., str]) -> None:
+    (played,) = (printed for command, printed in said.items() if command.startswith("make run"))
+    for part in ("gate", "recovery", "partitions", "errors"):
+        again = recoup("demo", part)
+        assert "Building" not in again
+        assert again.strip().splitlines()[-1] in played.splitlines()  # the same as in the whole demo
+
+
+@pytest.mark.timeout(1200)
+def test_the_demo_has_rows_in_every_status(said: dict[str, str], recoup: Callable[..., str]) -> None:
+    """Of each table of these domains; and what happened in it is what it promises. Played again: the worker that served
+    the first one did what waited."""
+    assert said
+    recoup("demo", "--fresh")
+    with psycopg.connect(recoup("db", "uri", "--demo").strip()) as connection:
+        connection.execute("set role recoup_reader")
+        for life in LIFECYCLES:
+            shown = life.table.startswith(OF_SCHEMAS) or life.table == OF_DELIVERIES
+            if shown and life.table not in TESTED_ELSEWHERE:
+                rows = connection.execute(f"select distinct {life.status_column} from {life.table}".encode())
+                assert {row[0] for row in rows} == set(life.statuses), life.table
+        for query, found in HAPPENED.items():
+            assert connection.execute(query.encode()).fetchone() == found, query
+
+
+def test_no_page_is_left_out() -> None:
+    assert sorted((*SOME, *OTHERS)) == sorted({*FIRST, *HOW_TOS})
 
 
 def test_a_first_program_is_short() -> None:

@@ -18,7 +18,7 @@ EXTENDED = (*DOMAINS, PARCELS)
 
 @pytest.fixture(scope="session")
 def database_name(new_database: Callable[..., str]) -> str:
-    return new_database(domains=EXTENDED)
+    return new_database(domains=EXTENDED, keep=True)
 
 
 @pytest.fixture(scope="session")

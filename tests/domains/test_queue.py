@@ -38,7 +38,7 @@ from recoup.worker.loop import WorkerLoop
 
 MINUTE = timedelta(minutes=1)
 DECLARED: Queue = SORTING.declared
-PATIENCE_S = 30
+PATIENCE_S = 120
 
 
 def claim(tx: Transaction, limit: int = 100, *, worker: str = "w") -> list[Claimed]:

@@ -62,6 +62,7 @@ def test_every_original_field_is_kept(new_hub: NewHub) -> None:
         "escalated_to",
         "escalation_reason",
         "sla_due_at",
+        "sla_breached_at",
         "status",
         "disposition",
         "next_retry_at",
@@ -151,6 +152,7 @@ def test_a_parked_error_is_not_archived_before_all_who_are_called_had_their_turn
     hub.advance(4 * HOUR)
     assert hub.sweep_all() == 0
     hub.advance(SECOND)
+    hub.raise_tiers()
     assert hub.sweep_all() == 1
 
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from hub import DOL, LOG, STRUCTURAL, TABLES, NewHub
 from product import chosen
 from recoup.audit.examine import examine
+from recoup.errors.report import report
 from recoup.errors.vocabulary import Want
 from recoup.lifecycles.declaration import Authority
 from recoup_demo import errors as demo
@@ -39,6 +40,16 @@ def test_ninety_days_leave_every_status_disposition_and_reason(new_hub: NewHub) 
     assert {tier for (tier,) in hub.rows(tiers)} == {1, 2, 3}
     ((met, breached),) = hub.rows("select count(sla_met_at), count(sla_breached_at) from recoup.error")
     assert min(met, breached) > 0
+    fired = {(rule, status) for rule, status in hub.rows("select distinct rule, status from recoup.alert")}
+    assert {(rule, "recovered") for rule in ("error-rate", "error-rate-high", "expired-blocking")} <= fired
+    assert {(rule, "firing") for rule in ("sla-breached", "escalated", "blocking-errors")} <= fired
+    assert hub.rows("select distinct status from recoup.silence") == [("expired",)]
+    ((*stopped, why),) = hub.rows("select status, step, why from recoup.operation where canary is not null")
+    assert stopped == ["STOPPED", 1]
+    assert why.startswith("5 of 5 of step 1 failed (100%; the policy allows 20%): stopped. ")
+    with hub.db.transaction(Authority.READER) as tx:
+        yesterday = report(tx).overall
+    assert min(yesterday.recorded, yesterday.parked, yesterday.resolved, yesterday.processed or 0) > 0
     assert hub.broken() == []
     assert demo.an_eventful_error(hub.db) is not None
     # A message that names its company names the one that it blocks.

@@ -35,7 +35,7 @@ from recoup.database import embedded
 from recoup.database.connection import connect
 from recoup.errors import escalation, parking
 from recoup.errors.escalation import Raised
-from recoup.errors.escalation_signals import ESCALATION
+from recoup.errors.escalation_signals import ESCALATED, ESCALATION
 from recoup.errors.listing import Filter, list_errors, park_queue
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.policy import ErrorPolicy
@@ -44,6 +44,7 @@ from recoup.errors.vocabulary import Severity, Want
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import versions
 from recoup.refusals import InputRefused, LawRefused
+from recoup.worker.loop import WorkerLoop
 
 WORKER, OPERATOR = Authority.ERROR_WORKER, Authority.OPERATOR
 TOLD = """
@@ -293,7 +294,52 @@ def test_a_worker_that_was_down_makes_one_step_and_dates_nothing_back(
     hub.advance(10 * DAY)
     hub.raise_tiers()
     hub.advance(5 * HOUR)
+    hub.raise_tiers()
     assert hub.sweep().gone == 1
+    assert hub.broken() == []
+
+
+@pytest.mark.parametrize(("days", "tier"), [(3, 2), (8, 3)])
+def test_a_worker_that_comes_back_tells_people_before_it_archives(new_hub: NewHub, days: int, tier: int) -> None:
+    """Every background task of a real worker, in its own order: what was parked or waited for a retry is still there,
+    and each owner is notified once, of all of it. What nobody acts on then leaves after the last clock, not before."""
+    hub = new_hub()
+    parked = hub.record_all(many(20, severity=Severity.HIGH))
+    waiting = hub.record_all(NewError(table=TARGET, message=OPERATIONAL, outreach_id=uuid.uuid4(),
+                                      severity=Severity.HIGH) for _ in range(20))  # fmt: skip
+    work(hub)
+    hub.advance(days * DAY)
+    back = hub.now()
+    for _ in range(4):
+        work(hub)
+        hub.advance(30 * SECOND)
+    gone = "select error_table, count(*) from recoup.error_archive group by 1"
+    assert hub.rows(gone) == []
+    for one in parked:
+        assert [(e.event_type, e.logged_at) for e in told(hub, one.error_id)] == [
+            ("SLA_BREACHED", back), ("ESCALATED", back),
+        ]  # fmt: skip
+        assert place(hub, one.error_id)[:2] == (tier, OWNERS[DOL][tier - 1])
+    statuses = {hub.row(one.error_id)["status"] for one in waiting}
+    assert statuses == ({"RETRY_PENDING"} if days == 3 else {"PARKED"}), "a window of seven days"
+    notices = hub.rows(
+        "select a.rule, a.key, a.value, a.fired_at - %s, a.notices from recoup.alert a"
+        " where a.rule in ('escalated', 'sla-breached') order by 1", back,
+    )  # fmt: skip
+    assert [(rule, key, int(value), after, told_) for rule, key, value, after, told_ in notices] == [
+        ("escalated", OWNERS[DOL][tier - 1], 20, 0 * SECOND, 1), ("sla-breached", DOL, 20, MINUTE, 1),
+    ]  # fmt: skip
+    seen = "select value from recoup.alert_gauge where rule = 'sla-breached' and key = %s"
+    to(hub, back, 4 * HOUR)
+    work(hub)
+    assert (hub.rows(gone), hub.rows(seen, DOL)) == ([], [(0,)])
+    if tier == 3:
+        hub.advance(15 * SECOND)
+        work(hub)
+        hub.advance(15 * SECOND)
+        work(hub)
+        assert hub.rows(gone) == [(DOL, 20)]
+        assert hub.rows(seen, DOL) == [(20,)], "archived in the same minute, and told all the same"
     assert hub.broken() == []
 
 
@@ -317,7 +363,25 @@ def test_nothing_is_archived_before_the_last_review_was_due_whoever_deletes(new_
     hub.advance(4 * HOUR)
     assert kept()
     hub.advance(SECOND)
+    assert kept(), "nobody marked that its review is overdue"
+    assert hub.raise_tiers() == (1, 0)
     assert hub.sweep().gone == 1
+
+
+def test_a_breach_of_the_last_tier_is_logged_also_where_the_archiver_comes_first(new_hub: NewHub) -> None:
+    """It comes every 5 seconds, the task on tiers every 15: of two errors at their end none leaves without it."""
+    hub = new_hub()
+    missed, reviewed = (hub.record(STRUCTURAL, severity=Severity.HIGH) for _ in range(2))
+    hub.advance(8 * DAY)
+    hub.raise_tiers()
+    act(hub, "review", reviewed)
+    hub.advance(4 * HOUR + SECOND)
+    assert hub.sweep_all() == 1, "the one whose clock a review ended"
+    assert hub.raise_tiers() == (1, 0)
+    assert hub.sweep_all() == 1
+    assert [one.event_type for one in told(hub, missed)] == ["SLA_BREACHED", "ESCALATED", "SLA_BREACHED"]
+    assert [one.event_type for one in told(hub, reviewed)] == ["SLA_BREACHED", "ESCALATED"]
+    assert hub.broken() == []
 
 
 def test_hours_are_elapsed_hours_whatever_the_zone(new_hub: NewHub) -> None:
@@ -587,8 +651,15 @@ def test_two_duties_at_once_make_each_step_once(new_hub: NewHub) -> None:
     assert hub.broken() == []
 
 
-def many(count: int) -> list[NewError]:
-    return [NewError(table=DOL, message=STRUCTURAL, outreach_id=uuid.uuid4()) for _ in range(count)]
+def many(count: int, **more: Any) -> list[NewError]:
+    return [NewError(table=DOL, message=STRUCTURAL, outreach_id=uuid.uuid4(), **more) for _ in range(count)]
+
+
+def work(hub: Hub) -> None:
+    """One turn of a real worker that has every background task."""
+    loop = WorkerLoop(hub.db, product.DUTIES, name="w-1")
+    loop.run_once()
+    assert loop.failed == []
 
 
 def raise_some(hub: Hub) -> Raised:
@@ -679,6 +750,11 @@ def test_the_park_queue_is_by_what_is_due_first(new_hub: NewHub) -> None:
     ]  # fmt: skip
     assert {each.error_id for each in breached} == {late, urgent}
     assert (one.error_id, reviewed.review) == (late, "met")
+    act(hub, "review", late)
+    with hub.db.transaction(Authority.READER) as tx:
+        assert [each.error_id for each in park_queue(tx, Filter())] == [urgent, due], "too late, but it was one"
+        (told_late,) = [each for each in list_errors(tx, Filter(breached=True)) if each.error_id == late]
+    assert told_late.review == "breached, reviewed since"
 
 
 def signals(hub: Hub) -> dict[tuple[str, str], float | None]:
@@ -686,6 +762,33 @@ def signals(hub: Hub) -> dict[tuple[str, str], float | None]:
         readings = list(ESCALATION.measure(tx, versions.active(tx).policy))
     assert {reading.signal for reading in readings} == {signal.name for signal in ESCALATION.signals}
     return {(reading.signal, reading.key): reading.value for reading in readings}
+
+
+def test_who_owns_a_tier_above_the_first_is_counted_until_a_review(new_hub: NewHub) -> None:
+    """By owner, over all tables; a person whom an error was escalated to is one. What nobody can print is left out."""
+    hub = new_hub()
+    errors = [hub.record(STRUCTURAL, table=table) for table in (DOL, DOL, TARGET, PEOPLE)]
+    hub.advance(48 * HOUR)
+    hub.raise_tiers()
+    assert {key: value for (signal, key), value in signals(hub).items() if signal == ESCALATED.name} == {
+        "dol-lead": 0, "company-target-lead": 0, "people-lead": 0, "company-lead": 0, "platform": 0,
+    }  # fmt: skip
+    hub.advance(SECOND)
+    hub.raise_tiers()
+    assert signals(hub)[ESCALATED.name, "dol-lead"] == 2
+    act(hub, "review", errors[0])
+    assert signals(hub)[ESCALATED.name, "dol-lead"] == 2, "at the same moment"
+    hub.advance(SECOND)
+    act(hub, "review", errors[0])
+    act(hub, "escalate", errors[1], reason="urgent", to="bob", level=3)
+    act(hub, "escalate", errors[2], table=TARGET, reason="urgent", to="eve\u202e", level=3)
+    found = signals(hub)
+    assert (found[ESCALATED.name, "dol-lead"], found[ESCALATED.name, "bob"]) == (0, 1)
+    assert found[ESCALATED.name, "people-lead"] == 1
+    assert not any("eve" in key for _, key in found)
+    hub.advance(7 * DAY)
+    hub.raise_tiers()
+    assert signals(hub)[ESCALATED.name, "platform"] == 2, "two tables, one owner"
 
 
 def test_the_signals_count_by_table_what_is_overdue_untaken_or_expired(new_hub: NewHub) -> None:

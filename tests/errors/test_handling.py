@@ -18,8 +18,8 @@ from command_line import RECOUP, clean_environment
 from hub import DOL, PEOPLE, SECOND, TARGET, TRANSIENT, Hub, NewHub, failed, succeeded
 from recoup import policy
 from recoup.database.connection import Transaction
-from recoup.errors import handling
-from recoup.errors.retrying import Claimed
+from recoup.errors import foreground, handling
+from recoup.errors.retrying import Claimed, Reported, reported
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import Policy
 from recoup.settings import Settings
@@ -40,6 +40,10 @@ class Hands:
         return self._hub.db.settings
 
     @property
+    def conninfo(self) -> str:
+        return self._hub.db.conninfo
+
+    @property
     def policy(self) -> Policy:
         return self._policy
 
@@ -51,6 +55,24 @@ class Hands:
 
     def tally(self, tx: Transaction, done: int) -> None:
         self.told += done
+
+
+def test_an_outcome_that_somebody_else_reported_is_not_written_again(new_hub: NewHub) -> None:
+    hub = new_hub()
+    good, bad, foreground_ = hub.record(TRANSIENT), hub.record(TRANSIENT), hub.record(TRANSIENT, table=TARGET)
+    hub.advance(2 * SECOND)
+
+    def retry(error: Claimed) -> Reported | None:
+        hub.finish([failed(error, "still down") if error.error_id == bad else succeeded(error)])
+        with hub.db.transaction(Authority.READER) as tx:
+            return reported(tx, error)
+
+    assert handling.retry_due(Hands(hub), {DOL: retry}) == 2
+    assert hub.row(good)["status"] == "RESOLVED"
+    assert (hub.row(bad)["retry_count"], hub.row(bad)["last_failure"]) == (1, "still down")
+    done = foreground.retry(hub.db, str(foreground_), functions={TARGET: retry})
+    assert (done.status, done.failure) == ("RESOLVED", None)
+    assert hub.rows("select * from recoup.late_result") == []
 
 
 def test_what_returns_is_resolved_and_what_raises_failed_with_its_words(new_hub: NewHub) -> None:

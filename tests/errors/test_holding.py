@@ -28,7 +28,7 @@ from recoup.refusals import LawRefused
 from recoup.settings import Settings
 
 FEW, MANY, VERY_MANY = 3, 300, 1_001  # a lock for each entity; one for all that a transaction records; one for all
-PATIENCE_S = 15
+PATIENCE_S = 120
 OURS = (
     "select count(*) from pg_locks where locktype = 'advisory' and classid between 7701 and 7704"
     " and database = (select oid from pg_database where datname = current_database())"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from errors.tallies import by_counts, by_events
 from hub import DAY, DOL, HOUR, LOG, MASTER, MINUTE, OPERATIONAL, SECOND, STRUCTURAL, TARGET, URLS, Hub, NewHub
 from recoup.database.connection import Actor
 from recoup.domain import parts
@@ -32,8 +33,16 @@ EMPTY = Rate(value=None, part=0, of=0)
 
 
 def measured(hub: Hub) -> Metrics:
+    """The same before and after a worker has counted, and whether it counts or every event is read."""
     with hub.db.transaction(Authority.READER) as tx:
-        return metrics(tx)
+        before = metrics(tx)
+    with hub.db.transaction(Authority.ERROR_WORKER) as tx:
+        measuring.tally(tx)
+    with hub.db.transaction(Authority.READER) as tx:
+        found = metrics(tx)
+    assert found == before
+    assert by_counts(hub) == by_events(hub)
+    return found
 
 
 def of(hub: Hub, table: str = DOL) -> TableMetrics:
@@ -329,6 +338,52 @@ def test_an_hour_without_a_processed_count_is_noticed(new_hub: NewHub) -> None:
     assert of(hub).no_processed_count
     hub.advance(23 * HOUR)
     assert not of(hub).no_processed_count
+
+
+def test_errors_from_before_a_hub_began_to_report_are_not_rated(new_hub: NewHub) -> None:
+    """A day's errors are no share of an hour's work. From the next day on the window has only errors that are."""
+    hub = new_hub()
+    for _ in range(9):
+        hub.record()
+    hub.advance(HOUR)
+    begun = hub.now()
+    hub.record()
+    hub.advance(HOUR)
+    report(hub, 40, period_from=begun, period_to=hub.now())
+    assert (of(hub).recorded, of(hub).error_rate) == (10, Rate(value=1 / 40, part=1, of=40))
+    assert measured(hub).overall.error_rate == Rate(value=1 / 40, part=1, of=40)
+    hub.advance(HOUR)
+    hub.record()
+    report(hub, 10)  # of a program that does not say since when
+    assert of(hub).error_rate == Rate(value=11 / 50, part=11, of=50)
+    hub.advance(23 * HOUR)
+    report(hub, 30, period_from=hub.now() - HOUR, period_to=hub.now())
+    assert of(hub).error_rate.part == 1
+
+
+def test_a_hub_that_stops_reporting_has_no_error_rate(new_hub: NewHub) -> None:
+    """While its errors come as ever, a rate of what was processed before would rise hour by hour, and page somebody."""
+    hub = new_hub()
+    for _ in range(3):
+        hub.advance(HOUR)
+        hub.record()
+        hub.record(table=TARGET)
+        report(hub, 40)
+        report(hub, 20, table=TARGET)
+    for _ in range(4):
+        hub.advance(HOUR - SECOND)
+        hub.record(table=TARGET)
+        hub.advance(SECOND)
+        report(hub, 20, table=TARGET)
+        assert of(hub).error_rate == Rate(value=3 / 120, part=3, of=120), "no error came that was not counted"
+    hub.record()
+    hub.advance(HOUR - SECOND)
+    assert of(hub).error_rate == Rate(value=4 / 120, part=4, of=120)
+    hub.advance(SECOND)
+    assert (of(hub).error_rate, of(hub).processed, of(hub).no_processed_count) == (EMPTY, 120, True)
+    assert measured(hub).overall.error_rate == of(hub, TARGET).error_rate == Rate(value=7 / 140, part=7, of=140)
+    report(hub, 160)
+    assert of(hub).error_rate == Rate(value=4 / 280, part=4, of=280)
 
 
 def test_some_tables_can_be_asked_for(new_hub: NewHub) -> None:

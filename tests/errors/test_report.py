@@ -99,6 +99,25 @@ def test_the_oldest_parked_come_first_with_their_owners(new_hub: NewHub) -> None
     assert oldest[0].parked_for_s == 7 * 3600
 
 
+@pytest.mark.parametrize("task_first", [True, False])
+def test_a_review_that_came_too_late_is_counted_once(new_hub: NewHub, task_first: bool) -> None:
+    """Whoever comes first: the task that marks it, or, after days without a worker, the person who ends it."""
+    hub = new_hub()
+    resolved, unparked, escalated, archived, reviewed, in_time = (hub.record(STRUCTURAL) for _ in range(6))
+    act(hub, "review", in_time)
+    hub.advance(DAY + SECOND)
+    if task_first:
+        hub.raise_tiers()
+    act(hub, "resolve", resolved, in_time)
+    act(hub, "unpark", unparked)
+    act(hub, "escalate", escalated, reason="urgent")
+    act(hub, "archive", archived)
+    act(hub, "review", reviewed)
+    hub.sweep_all()
+    hub.raise_tiers()
+    assert of(reported(hub, hub.now().astimezone(UTC).date())).sla_breached == 5
+
+
 def test_the_largest_groups_of_the_day(new_hub: NewHub) -> None:
     """Of failures that began on it, also if they have left since."""
     hub = new_hub()

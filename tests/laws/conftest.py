@@ -19,7 +19,7 @@ WITHOUT_VARIABLE = "TEST_RECOUP_WITHOUT"
 
 @pytest.fixture(scope="session")
 def database_name(new_database: Callable[..., str], server: embedded.Server, settings: Settings) -> str:
-    name = new_database()
+    name = new_database(keep=True)
     without = os.environ.get(WITHOUT_VARIABLE)
     if without:
         with contextlib.closing(connect(server.uri(name, admin=True), settings)) as connection:

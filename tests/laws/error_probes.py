@@ -34,6 +34,7 @@ from laws.probing import (
     reference,
     refused,
     seen,
+    unreplicated,
     untouchable,
 )
 from laws.rows import ID, LATER, NOW, insertion, put
@@ -750,3 +751,19 @@ def who_reported_is_not_the_writers_to_say(tx: Transaction) -> None:
     claimed = put(tx, PROCESSED, {"logged_at": "recoup.now() - interval '1 day'"})
     stamped = "actor_id <> 'mallory' and logged_at = recoup.now() and authority = current_user and actor = 'system'"
     seen(tx, f"select from recoup.processed where seq = %s and {stamped}", claimed["seq"])
+
+
+# Counts for metrics -------------------------------------------------------------------------------------------------
+
+TALLY, MARK = "recoup.error_tally", "recoup.error_tally_mark"
+unreplicated(TALLY, MARK)
+key(TALLY, "error_tally_pkey", "The same is counted in one place.", "slot", "error_table", "flags")
+check(TALLY, "error_tally_slot_check", "Times are times.", slot=INFINITE)
+check(TALLY, "error_tally_events_check", "Nothing is not counted.", events="0")
+check(TALLY, "error_tally_last_at_check", "Times are times.", last_at=INFINITE)
+key(MARK, "error_tally_mark_pkey", "There is one mark.", "one")
+check(MARK, "error_tally_mark_one_check", "And no other.", one="false")
+_COUNTED = {"incarnation": "1", "counted_before": "'1'", "since": NOW, "counted_at": NOW}
+check(MARK, "error_tally_mark_since_check", "Times are times.", **_COUNTED | {"since": INFINITE})
+check(MARK, "error_tally_mark_counted_at_check", "Times are times.", **_COUNTED | {"counted_at": INFINITE})
+check(MARK, "error_tally_mark_whole", "Counted, or not.", **_COUNTED | {"since": "null"})

@@ -79,6 +79,8 @@ key(EXPERIENCE, "experience_pkey", "A day is counted in one row.", "action_name"
 key(EVALUATION, "evaluation_pkey", "An evaluation that is repeated adds nothing.", "failure_match_id", "evaluation_no")
 key(INCIDENT, "incident_open", "One failure is one open incident.", "source", "error_signature")
 key(MATCH, "match_idempotency", "A failure that is reported again is the same match.", "source", "idempotency_key")
+A_RUN = {"subject_kind": "'run'", "subject_ref": "'r'"}
+key(MATCH, "match_open", "What is ours is recovered from by one match at a time.", first=A_RUN, then=A_RUN)
 key(CANDIDATE, "candidate_open", "A failure has one open candidate.", "failure_match_id", "error_signature")
 key(CONFIG, "config_pkey", "A version of a key is one.", "key", "version")
 UNDOES = {
@@ -442,6 +444,19 @@ def a_match_ends_now_and_says_why(tx: Transaction) -> None:
     ):
         move = f"update recovery.failure_match set {changed} where failure_match_id = %s"
         refused(tx, move, (match,), who=who, by="recovery.rule_match_moves", sqlstate="RC085")
+
+
+@law(MATCH, "recovery.rule_match_moves", "update")
+def a_match_does_not_end_before_its_candidate(tx: Transaction) -> None:
+    """Nobody evaluates it any more: the candidate would be open for ever."""
+    candidate = ready(tx)
+    move = (
+        "update recovery.failure_match m set status = 'recovered', end_reason = 'x', ended_at = t, recovered_at = t"
+        " from recoup.now() t, recovery.candidate c"
+        " where c.candidate_id = %s and m.failure_match_id = c.failure_match_id"
+    )
+    by = "recovery.rule_match_moves"
+    refused(tx, move, (candidate,), who=EVALUATOR, by=by, sqlstate="RC085", words="has an open candidate")
 
 
 @law(EVALUATION, "recovery.rule_evaluations", "insert")

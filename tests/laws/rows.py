@@ -8,6 +8,7 @@ from typing import Any
 from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from company import ERRORS, acting, new_archive_month, new_intake, new_operation
+from keyring import key_in
 from recoup.database.connection import Transaction
 from recoup.errors.policy import ErrorPolicy
 from recoup.lifecycles.declaration import Authority
@@ -125,8 +126,30 @@ SAMPLES: dict[str, Row] = {
         "silence_id": ID, "rule": "'r'", "key": "'k'", "until": LATER, "reason": "'r'", "created_by": "'x'",
         "created_at": NOW,
     },
+    "recoup.api_key": {
+        "key_id": ID, "name": f"{ID}::text", "role": "'viewer'", "created_by": "'x'", "created_at": NOW,
+        "prefix": f"translate(left({ID}::text, 8), '0189', 'ghij')",
+        "secret_hash": f"sha256(convert_to({ID}::text, 'UTF8'))",
+    },
+    "recoup.api_key_use": {"key_id": key_in, "last_used_at": NOW},
+    "recoup.session": {
+        "session_id": ID, "token_hash": f"sha256(convert_to({ID}::text, 'UTF8'))", "name": "'x'", "role": "'local'",
+        "is_link": "false", "created_at": NOW, "expires_at": LATER,
+    },
+    "recoup.idempotency": {
+        "slot": "0", "principal": "'x'", "key": f"{ID}::text", "method": "'POST'", "path": "'/'",
+        "digest": "sha256('x')",
+    },
+    "recoup.rate_bucket": {"principal": f"{ID}::text", "tokens": "1", "refilled_at": NOW},
+    "recoup.denied_call": {
+        "minute": NOW, "address": "'*'", "key_prefix": "''", "refusal": "'x'", "calls": "1",
+    },
     "recoup.alert_gauge": {"rule": f"{ID}::text", "key": "'k'", "unit": "'count'", "facts": "'{}'"},
     "recoup.alert_round": {"one": "true"},
+    "recoup.error_tally": {
+        "slot": NOW, "error_table": f"{ID}::text", "flags": "1", "events": "1", "last_at": NOW,
+    },
+    "recoup.error_tally_mark": {"one": "true"},
     "recoup.delivery_queue": {"unit": ID, "wake_at": NOW},
     "recoup.delivery_event": {
         "incarnation": "1", "logged_at": NOW, "delivery_id": ID, "route": "'log'", "to_status": "'queued'",
@@ -194,6 +217,47 @@ SAMPLES: dict[str, Row] = {
         "incarnation": "1", "logged_at": NOW, "event_type": "'created'", "incident_id": ID, "actor": "'human'",
         "actor_id": "'mallory'", "authority": "'x'",
     },
+    "partitions.partition_state": {
+        "source": f"{ID}::text", "customer_id": "'c'", "query_name": "'q'", "logical_date": "'2026-01-01'",
+        "created_at": NOW, "updated_at": NOW,
+    },
+    "partitions.run": {
+        "run_id": ID, "partition_id": "nextval('partitions.partition_seq')", "number": "1", "lane": "'fresh'",
+        "pool": "'p'", "reprocesses": "false", "worker": "'w'", "token": ID, "lease_until": LATER,
+        "policy_version": "1", "opened_at": NOW, "dispatched_at": NOW, "updated_at": NOW,
+    },
+    "partitions.schedule": {
+        "partition_id": "nextval('partitions.partition_seq')", "source": "'s'", "query_name": "'q'", "lane": "'fresh'",
+        "next_run_at": NOW, "backoff_strategy": "'steps'", "first_enqueued_at": NOW, "updated_at": NOW,
+    },
+    "partitions.attempt": {
+        "incarnation": "1", "logged_at": NOW, "partition_id": "nextval('partitions.partition_seq')", "run_id": ID,
+        "number": "1", "verdict": "'rejected'", "policy_version": "1", "opened_at": NOW, "actor": "'human'",
+        "actor_id": "'mallory'", "authority": "'x'",
+    },
+    "partitions.partition_event": {
+        "incarnation": "1", "logged_at": NOW, "subject": "'partition'", "partition_id": "1", "event_type": "'x'",
+        "to_status": "'pending'", "actor": "'human'", "actor_id": "'mallory'", "authority": "'x'",
+    },
+    "partitions.override_log": {
+        "incarnation": "1", "logged_at": NOW, "command": "'retry'", "partitions": "'{1}'", "before": "'{}'",
+        "after": "'{}'", "actor": "'human'", "actor_id": "'mallory'", "authority": "'x'",
+    },
+    "partitions.sink": {
+        "sink_id": ID, "name": f"{ID}::text", "registered_at": NOW, "registered_by": "'x'", "updated_at": NOW,
+    },
+    "partitions.requeue_request": {
+        "candidate_id": ID, "partition_id": "1", "verb": "'retry'", "approver": "'ann'", "requested_at": NOW,
+    },
+    "partitions.backfill_item": {
+        "place": "1", "backfill_id": ID, "partition_id": "nextval('partitions.partition_seq')", "found": "'pending'",
+        "status": "'waiting'", "planned_at": NOW,
+    },
+    "partitions.backfill": {
+        "backfill_id": ID, "selection": "'{}'", "reason": "'r'", "requested_by": "'x'", "priority": "5",
+        "reprocess": "false", "with_terminal": "false", "expected": "1", "policy_version": "1", "created_at": NOW,
+        "updated_at": NOW,
+    },
     "recoup.incarnation": {"incarnation": "1000000", "system_identifier": "1", "began_at": "now()"},
     "recoup.late_result": {
         "subject": "'laws'", "unit_id": ID, "token": ID, "result": "'{}'", "received_at": NOW, "actor_id": "'x'",
@@ -257,8 +321,12 @@ SAMPLES: dict[str, Row] = {
     },
 }  # fmt: skip
 
-# What has to go before the row fits: there is one clock, and one round of alerts.
-ROOM = {"recoup.clock": "delete from recoup.clock", "recoup.alert_round": "delete from recoup.alert_round"}
+# What has to go before the row fits: there is one clock, one round of alerts, and one mark of what is counted.
+ROOM = {
+    "recoup.clock": "delete from recoup.clock",
+    "recoup.alert_round": "delete from recoup.alert_round",
+    "recoup.error_tally_mark": "delete from recoup.error_tally_mark",
+}
 
 
 def sample(table: str) -> Row:

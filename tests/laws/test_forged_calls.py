@@ -13,6 +13,7 @@ from itertools import product
 import psycopg
 import pytest
 
+import extraction
 from company import acting, advance, failed_intake, new_intake, open_attempt, recovery_in
 from laws.rows import insertion
 from product import LIFECYCLES, LOGS, chosen
@@ -101,6 +102,11 @@ def test_no_step_that_is_a_consequence_is_made(hostile: Transaction) -> None:
         ("recovery.scope", "active"), ("recovery.scope", "exhausted"),  # tests/recovery/test_scopes.py
         ("recoup.error", "RETRY_PENDING"), ("recoup.error", "PARKED"), ("recoup.error", "ESCALATED"),
         ("recovery.breaker", "open"), ("recovery.breaker", "closed"),  # tests/recovery/test_breakers.py
+        ("partitions.partition_state", "success"), ("partitions.partition_state", "failed"),  # the next test
+        ("partitions.partition_state", "pending"), ("partitions.schedule", "open"),
+        ("partitions.schedule", "waiting"), ("partitions.schedule", "terminal"),  # of requests of candidates
+        ("partitions.backfill_item", "succeeded"), ("partitions.backfill_item", "failed"),
+        ("partitions.backfill_item", "terminal"), ("partitions.backfill_item", "cancelled"),
     }  # fmt: skip
     frame = FRAME.format("cl.settle_attempts")
     statements = [
@@ -117,6 +123,23 @@ def test_no_step_that_is_a_consequence_is_made(hostile: Transaction) -> None:
         assert answer(hostile, way, statement, Authority.GATE) == "RC012", (statement, way)
         assert answer(hostile, way, statement, Authority.HUB).startswith(("RC002", *DENIED)), (statement, way)
         assert answer(hostile, way, statement, None).startswith(DENIED), (statement, way)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_partition_is_judged_or_requeued_without_a_run(hostile: Transaction, way: str) -> None:
+    """Not by the validator, not by the control plane, and opened by neither."""
+    new, failed = extraction.new_partition(hostile), extraction.failed(hostile)
+    state, run = "update partitions.partition_state set", FRAME.format("partitions.settle_run_moves")
+    for who, statement in (
+        (Authority.VALIDATOR, f"{state} status = 'failed', attempt_count = 1, error_message = 'm' {run}"
+         f" where partition_id = {new}"),
+        (Authority.CONTROL_PLANE, f"{state} status = 'pending' {FRAME.format('partitions.settle_schedules')}"
+         f" where partition_id = {failed}"),
+        (Authority.CONTROL_PLANE, "update partitions.schedule set status = 'open', next_run_at = null,"
+         f" run_id = gen_random_uuid() {FRAME.format('partitions.settle_run_births')} where partition_id = {new}"),
+    ):  # fmt: skip
+        assert answer(hostile, way, statement, who) == "RC012", (statement, way)
+        assert answer(hostile, way, statement, Authority.EXTRACTOR).startswith(DENIED), (statement, way)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -172,7 +195,7 @@ def test_nobody_gets_hold_of_what_the_owner_has(hostile: Transaction) -> None:
 
 
 def test_functions_of_the_owner_are_few_and_each_does_its_own(admin: Transaction) -> None:
-    """They find nothing by a caller's search path; others call five of them; recorders alone write logs."""
+    """They find nothing by a caller's search path; others call nine of them; recorders alone write logs."""
     definers = admin.execute(
         "select p.oid::regproc::text, p.proconfig, p.prosrc, exists (select from aclexplode(coalesce(p.proacl,"
         " acldefault('f', p.proowner))) a where a.grantee <> p.proowner) from pg_proc p"
@@ -183,7 +206,9 @@ def test_functions_of_the_owner_are_few_and_each_does_its_own(admin: Transaction
     assert {name for name, _, _, called in definers if called} == {
         "recoup.present_incarnation", "recoup.seal_next",
         "recovery.hold_errors", "recovery.kept_errors",  # one locks rows, the other reads them
-        "recovery.hold_scopes",  # locks rows
+        "recovery.hold_scopes", "recovery.hold_matches",  # lock rows
+        "recoup.begin_request", "recoup.end_request",  # what one caller sent, and what it was answered
+        "recoup.drop_old_requests",  # empties what is older than a day
     }  # fmt: skip
     for log in LOGS:
         writes = re.compile(rf"insert into {re.escape(log.table)}\s")

@@ -6,6 +6,7 @@ import uuid
 from contextlib import ExitStack
 from datetime import timedelta
 
+import extraction
 import product
 from alarms import alert_in
 from company import (
@@ -84,6 +85,12 @@ def failed_outside(tx: Transaction) -> None:
         ingest(tx, [NewFailure(source=f"vendor {uuid.uuid4()}", message="no {answer}", key="1") for _ in range(2)])
 
 
+def extracted(tx: Transaction) -> None:
+    """Partitions that were accepted, and that somebody asks for again."""
+    for _ in range(2):
+        assert extraction.ask(tx, extraction.succeeded(tx), "reprocess") == "asked"
+
+
 def many(tx: Transaction, count: int) -> None:
     """So many rows of one log in one transaction."""
     with acting(tx, Authority.HUB):
@@ -122,6 +129,7 @@ def live(database: Database, admin: Transaction) -> None:
                 retried_error(tx)
                 run_in(tx, "failed")
                 failed_outside(tx)
+                extracted(tx)
             seal_all(database)
             apply_policy(database, 5000 + stage)
             with database.transaction(Authority.HUB) as tx:

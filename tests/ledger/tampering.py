@@ -39,7 +39,7 @@ Tamper = Callable[[Transaction, random.Random], Done]
 
 
 def disarm(tx: Transaction) -> None:
-    """As superuser: no trigger fires any more, and of the keys only those on seq and number are left."""
+    """As superuser: no trigger fires, of the keys only those on seq and number are left, and no column is computed."""
     for table in (*(log.log for log in SEALED), "recoup.seal", "recoup.incarnation"):
         run(tx, f"alter table {table} disable trigger all")
         constraints = tx.execute(
@@ -48,8 +48,9 @@ def disarm(tx: Transaction) -> None:
             (table,),
         )
         for (name,) in constraints.fetchall():
-            run(tx, f'alter table {table} drop constraint "{name}"')
+            run(tx, f'alter table {table} drop constraint "{name}" cascade')
     run(tx, "alter table recoup.late_result alter column late_result_id drop identity")
+    run(tx, "alter table partitions.attempt alter column accepted_run_id drop expression")
 
 
 def run(tx: Transaction, statement: str, *parameters: object) -> int:

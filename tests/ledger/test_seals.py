@@ -7,7 +7,6 @@ import dataclasses
 import json
 import random
 import re
-import shutil
 import sys
 import tempfile
 import threading
@@ -32,6 +31,7 @@ from recoup.ledger.seals import Head, Problem, Seal, read_head
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
 from recoup.settings import Settings
+from servers import removed
 
 sys.path.insert(0, str(Path(__file__).parent))
 from sealed_world import late_result, live, many, pause, seal_all
@@ -497,8 +497,7 @@ def second() -> Iterator[tuple[Settings, embedded.Server]]:
     try:
         yield settings, embedded.start(settings)
     finally:
-        embedded.stop(settings)
-        shutil.rmtree(settings.home, ignore_errors=True)
+        removed(settings)
 
 
 def test_seals_survive_a_restore_into_another_cluster(
@@ -698,7 +697,7 @@ def recoup(
 
     def run(*arguments: str) -> tuple[int, str, str]:
         try:
-            code = cli._answered(lambda: cli.app(arguments))
+            code = cli.answered(lambda: cli.app(arguments))
         except SystemExit as ended:
             code = int(ended.code or 0)
         printed = capsys.readouterr()

@@ -46,7 +46,7 @@ class Program:
 
 @pytest.fixture(scope="session")
 def library_database(new_database: Callable[..., str]) -> str:
-    return new_database()
+    return new_database(keep=True)
 
 
 @pytest.fixture(scope="session")

@@ -222,7 +222,7 @@ def test_merge_is_guarded(scratch: Transaction, who: Any) -> None:
 
 @pytest.mark.parametrize("who", EVERYONE)
 def test_copy_is_guarded(scratch: Transaction, who: Any) -> None:
-    """COPY is an insert."""
+    """COPY is an insert. Into a table with a policy the server does not let an authority copy at all."""
     with (
         acting(scratch, who),
         pytest.raises(psycopg.Error) as caught,
@@ -231,7 +231,7 @@ def test_copy_is_guarded(scratch: Transaction, who: Any) -> None:
         cursor.copy("copy cl.gate_zero_intake (company_name, status) from stdin") as copy,
     ):
         copy.write_row(("x", "EXHAUSTED"))
-    assert caught.value.sqlstate == "RC001"
+    assert caught.value.sqlstate == ("0A000" if isinstance(who, Authority) else "RC001")
 
 
 def test_one_bad_row_refuses_the_whole_statement(scratch: Transaction) -> None:

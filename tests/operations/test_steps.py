@@ -245,7 +245,7 @@ def test_some_refused_ones_do_not_count(hub: Hub) -> None:
 
 
 def test_a_rate_spreads_the_items(hub: Hub) -> None:
-    """So many per minute over all steps; no burst after a wait for outcomes, a minute's after one for a worker."""
+    """So many per minute over all steps; six seconds' after a wait for outcomes, a minute's after one for a worker."""
     found = ramp(hub, 100, 20, rate=30)
     counts = []
     for _ in range(4):
@@ -258,10 +258,30 @@ def test_a_rate_spreads_the_items(hub: Hub) -> None:
     hub.advance(10 * MINUTE)
     found.retried()
     found.work()
-    assert (found.now.step, found.gone) == (2, 21)
+    assert (found.now.step, found.gone) == (2, 20 + 3 + 1)  # those of six seconds, and the next in its turn
     hub.advance(10 * MINUTE)
     found.work()
-    assert found.gone == 21 + 30 + 1  # those of a minute, and the next in its turn
+    assert found.gone == 24 + 30 + 1  # those of a minute, and the next in its turn
+
+
+@pytest.mark.parametrize("rate", [30, 60, 600])
+def test_what_is_fixed_drains_at_the_rate(hub: Hub, rate: int) -> None:
+    """Within a tenth of it, steps and waits for outcomes included: a worker comes every five seconds."""
+    count = 10 * rate  # ten minutes of it
+    found = ramp(hub, count, 5, rate=rate)
+    begun = hub.now()
+    while found.now.status == "OPEN":
+        found.work()
+        found.retried()
+        hub.advance(5 * SECOND)
+    assert (found.now.status, found.gone) == ("DONE", count)
+    assert 0.9 * rate <= count / ((hub.now() - begun) / MINUTE) <= 1.1 * rate
+    ((fastest,),) = hub.rows(
+        "select max(went) from (select count(*) over (order by logged_at range between interval '59.999 s' preceding"
+        " and current row) as went from recoup.error_event where event_type = 'UNPARKED') m"
+    )
+    assert fastest <= 1.1 * rate, "in no minute faster"
+    assert hub.rows(UNPARKED) == [(1,)] * count
 
 
 def test_a_step_at_a_rate_stops_while_items_of_it_wait(hub: Hub) -> None:

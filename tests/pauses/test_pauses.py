@@ -172,7 +172,7 @@ def test_what_is_not_there_is_not_paused(scratch: Transaction) -> None:
     for scope, name, hint in (
         ("duty", "sela", "seal"),
         ("operation", "of yesterday", "none of this kind"),
-        ("source", "crm", "duty, global, operation, table"),
+        ("source", "crm", "duty, global, operation, partition-source, table"),
     ):
         with acting(scratch, Authority.OPERATOR), pytest.raises(psycopg.Error) as caught, scratch.transaction():
             product.pause(scratch, scope, name, reason="x")
@@ -201,5 +201,5 @@ def test_a_batch_is_paused_now_by_whoever_acts(scratch: Transaction) -> None:
 def test_only_an_operator_pauses(scratch: Transaction, who: Any) -> None:
     """Nobody else, the owner and a superuser included."""
     with acting(scratch, who), pytest.raises(psycopg.Error) as caught, scratch.transaction():
-        scratch.execute("insert into recoup.pause values ('duty', 'seal', 'PAUSED', recoup.now(), 'mallory', 'x')")
+        scratch.execute("insert into recoup.pause values ('duty', 'scope-expiry', 'PAUSED', recoup.now(), 'm', 'x')")
     assert caught.value.sqlstate in ("42501", "RC001")

@@ -18,7 +18,7 @@ from recoup.gate import Attempt
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import LawRefused
 
-PATIENCE_S = 20
+PATIENCE_S = 120
 STEP_S = 0.0001
 STEP_MOST_S = 0.02
 JITTER_S = 0.0002

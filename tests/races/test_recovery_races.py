@@ -15,14 +15,27 @@ from uuid import UUID
 import pytest
 
 from company import advance
-from incidents import ENDED, SKIPPED, Match, approve, move_match, new_candidate, new_match, new_scope, ready, subject_of
+from incidents import (
+    ENDED,
+    MANUAL,
+    SKIPPED,
+    Match,
+    approve,
+    move_match,
+    new_candidate,
+    new_match,
+    new_scope,
+    ready,
+    subject_of,
+)
 from recoup.database import embedded
 from recoup.database.connection import Actor, Database
 from recoup.errors import archive, escalation
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import executing, following, review, scopes
+from recoup.recovery import evaluation, executing, facts, following, people, review, scopes
 from recoup.recovery.matches import Ingested, NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.vocabulary import SubjectKind
 from recoup.refusals import LawRefused
 from recoup.settings import Settings
 
@@ -233,6 +246,8 @@ def test_the_birth_of_a_candidate_against_the_archiver(table: Table) -> None:
             escalation.raise_tiers(tx)
         with table.db.transaction(Authority.OPERATOR) as tx:
             advance(tx, timedelta(hours=5, minutes=1))
+        with table.db.transaction(Authority.ERROR_WORKER) as tx:  # nor does it leave before the clock of that is marked
+            escalation.raise_tiers(tx)
         with table.db.transaction(Authority.EVALUATOR) as tx:  # otherwise the evaluation that is due keeps it
             move_match(tx, match.match_id, "evaluate_at = t.now_ + interval '1 day', updated_at = t.now_")
 
@@ -252,6 +267,123 @@ def test_the_birth_of_a_candidate_against_the_archiver(table: Table) -> None:
         else:
             assert len(lives) == 1
         table.meeting.came_first(not isinstance(born, LawRefused))
+
+
+def test_the_birth_of_a_candidate_against_the_end_of_its_match(table: Table) -> None:
+    """Nobody evaluates a match that has ended: one of the two is refused, for whoever writes past the library, too."""
+    for _ in table.rounds():
+        match: Match = table.made(new_match)
+
+        def bear(match: Match = match) -> UUID:
+            return UUID(str(table.made(lambda tx: new_candidate(tx, match, proposer="paul"))))
+
+        def end(match: Match = match) -> bool:
+            with table.db.transaction(Authority.EVALUATOR) as tx:
+                move_match(tx, match.match_id, ENDED.format("accepted"))
+            return True
+
+        born, ended = table.meet(bear, end)
+        stands = table.rows(
+            "select m.ended_at is not null, count(c.candidate_id) from recovery.failure_match m"
+            " left join recovery.candidate c using (failure_match_id) where m.failure_match_id = %s group by 1",
+            match.match_id,
+        )
+        assert stands == ([(False, 1)] if isinstance(born, UUID) else [(True, 0)])
+        assert [one.code for one in (born, ended) if isinstance(one, LawRefused)] == ["match_rules"]
+        table.meeting.came_first(isinstance(born, UUID))
+
+
+def test_a_proposal_against_the_end_of_its_match(table: Table) -> None:
+    """It is for the match that ended after it, for one that follows, or refused; nothing is left open for ever."""
+    policy = RecoveryPolicy.shipped()
+    for _ in table.rounds():
+        match: Match = table.made(new_match)
+        with table.db.transaction(Authority.OPERATOR, actor=PERSON) as tx:
+            people.recovered(tx, match.match_id)
+        with table.db.transaction(Authority.EVALUATOR) as tx:
+            due = evaluation.EVALUATIONS.claim(tx, facts.Claimed, limit=1000, worker="e")
+        claimed = [one for one in due if one.failure_match_id == match.match_id]
+        assert len(claimed) == 1
+
+        def propose(match: Match = match) -> UUID:
+            with table.db.transaction(Authority.OPERATOR, actor=PERSON) as tx:
+                return review.propose(tx, match.match_id, MANUAL, policy)
+
+        def evaluate(claimed: list[facts.Claimed] = claimed) -> None:
+            with table.db.transaction(Authority.EVALUATOR) as tx:
+                evaluation.evaluate(tx, claimed, policy)
+
+        proposed, _ = table.meet(propose, evaluate)
+        assert (
+            table.rows(
+                "select c.candidate_id from recovery.candidate c join recovery.failure_match m using (failure_match_id)"
+                " where c.finished_at is null and m.ended_at is not null"
+            )
+            == []
+        )
+        ((ended,),) = table.rows(
+            "select ended_at is not null from recovery.failure_match where failure_match_id = %s", match.match_id
+        )
+        assert ended  # reported as recovered: also if there was a proposal by then
+        told = table.events(proposed) if isinstance(proposed, UUID) else []
+        table.meeting.came_first("skipped" in told)
+
+
+def test_a_proposal_on_an_ended_match_against_the_matcher(table: Table) -> None:
+    """Both want a new match of the same subject: one makes it, and it is the other one's, too."""
+    policy = RecoveryPolicy.shipped()
+    for _ in table.rounds():
+
+        def make(tx: Any) -> tuple[Match, str]:
+            ref = subject_of(tx, "run")
+            match = new_match(tx, "run", ref=ref)
+            move_match(tx, match.match_id, ENDED.format("accepted"))
+            return match, ref
+
+        match, ref = table.made(make)
+
+        def propose(match: Match = match) -> UUID:
+            with table.db.transaction(Authority.OPERATOR, actor=PERSON) as tx:
+                return review.propose(tx, match.match_id, MANUAL, policy)
+
+        def report(ref: str = ref) -> Ingested:
+            failure = NewFailure(source="s", message="down", key=uuid.uuid4().hex, kind=SubjectKind.RUN, ref=ref)
+            with table.db.transaction(Authority.MATCHER) as tx:
+                (answer,) = ingest(tx, [failure])
+            return answer
+
+        proposed, reported = table.meet(propose, report)
+        open_ = table.rows(
+            "select failure_match_id from recovery.failure_match where subject_ref = %s and ended_at is null", ref
+        )
+        assert open_ == [(reported.failure_match_id,)]
+        assert open_ == table.rows("select failure_match_id from recovery.candidate where candidate_id = %s", proposed)
+        table.meeting.came_first(reported.answer == "known")
+
+
+def test_two_proposals_at_once(table: Table) -> None:
+    """One is made; who comes second overtakes it, or is refused in words and looks again."""
+    policy = RecoveryPolicy.shipped()
+    for _ in table.rounds():
+        match: Match = table.made(new_match)
+
+        def propose(name: str, match: Match = match) -> UUID:
+            with table.db.transaction(Authority.OPERATOR, actor=Actor("human", name)) as tx:
+                return review.propose(tx, match.match_id, MANUAL, policy)
+
+        one, other = table.meet(lambda: propose("paul"), lambda: propose("pia"))
+        refused = [answer.code for answer in (one, other) if isinstance(answer, LawRefused)]
+        assert refused in ([], ["candidate_open"])
+        ((open_,),) = table.rows(
+            "select count(*) from recovery.candidate where failure_match_id = %s and finished_at is null",
+            match.match_id,
+        )
+        assert open_ == 1
+        ((first,),) = table.rows(
+            "select proposed_by from recovery.candidate where failure_match_id = %s order by candidate_id limit 1",
+            match.match_id,
+        )
+        table.meeting.came_first(first == "paul")
 
 
 def test_two_scopes_for_one_incident_at_once(table: Table) -> None:

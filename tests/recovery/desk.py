@@ -28,6 +28,7 @@ class At:
     def __init__(self, desk: Desk, authority: Authority) -> None:
         self.desk, self.authority = desk, authority
         self.settings = desk.client.settings
+        self.conninfo = desk.client.conninfo
 
     @property
     def policy(self) -> Policy:

@@ -49,6 +49,10 @@ class Actors:
         return self._stage.db.settings
 
     @property
+    def conninfo(self) -> str:
+        return self._stage.db.conninfo
+
+    @property
     def policy(self) -> Policy:
         return self._stage.whole_policy()
 

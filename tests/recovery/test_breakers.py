@@ -163,17 +163,50 @@ def test_a_unit_behind_two_breakers_tries_both_at_once(new_stage: NewStage) -> N
 def test_no_window_closes_behind_it(new_stage: NewStage) -> None:
     stage = new_stage()
     (error,) = due(stage, 1)
+    stage.advance(hours=22)
+    due(stage, 1)  # one whose window is open: it can try the breaker
     open_(stage, DOL)
-    stage.advance(hours=30)  # its window was 24 hours
-
-    def closed() -> int:
-        with stage.db.transaction(Authority.ERROR_WORKER) as tx:
-            assert (retrying.window_lag(tx) is None) == (retrying.closed_windows(tx) == [])
-            return retrying.close_windows(tx)
-
-    assert (closed(), stage.hub.row(error)["status"]) == (0, "RETRY_PENDING")
+    stage.advance(hours=2)  # the window of the first was 24 hours
+    assert (closed(stage), stage.hub.row(error)["status"]) == (0, "RETRY_PENDING")
     close(stage, DOL)
-    assert (closed(), stage.hub.row(error)["status"]) == (1, "PARKED")
+    assert (closed(stage), stage.hub.row(error)["status"]) == (1, "PARKED")
+
+
+def closed(stage: Stage) -> int:
+    with stage.db.transaction(Authority.ERROR_WORKER) as tx:
+        assert (retrying.window_lag(tx) is None) == (retrying.closed_windows(tx) == [])
+        return retrying.close_windows(tx)
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_windows_close_when_nobody_is_left_to_try_it(new_stage: NewStage, everything: bool) -> None:
+    """Otherwise the errors would wait for the breaker, and the breaker for an error."""
+    stage = new_stage()
+    name = "vendor" if everything else DOL
+    if everything:
+        stage.apply('[recovery.breakers.vendor]\ntables = ["recoup.error"]\nwait_s = 60\n')
+    errors = due(stage, 2)
+    stage.advance(hours=22, minutes=58)
+    open_(stage, name)
+    stage.advance(seconds=61)
+    (probe,) = claim(stage)
+    stage.advance(minutes=2)  # the windows of both were 24 hours
+    assert closed(stage) == 0  # it is being tried
+    end(stage, probe, well=False)
+    settle(stage)
+    assert closed(stage) == 0  # it waits
+    stage.advance(seconds=121)
+    assert claim(stage) == []
+    assert closed(stage) == 1
+    assert {stage.hub.row(error)["status"] for error in errors} == {"PARKED"}
+    # What comes next tries it.
+    (later,) = due(stage, 1)
+    (probe,) = claim(stage)
+    assert probe.error_id == later
+    end(stage, probe, well=True)
+    settle(stage)
+    assert breaker(stage, name)["status"] == "closed"
+    stage.whole()
 
 
 def test_a_person_closes_it_and_nothing_is_closed_twice(new_stage: NewStage) -> None:
@@ -221,6 +254,29 @@ def test_the_action_of_an_error_opens_the_breaker_of_its_table_and_the_error_wai
     assert probe.error_id == error
     end(stage, probe, well=False)
     stage.settle()
+
+
+def test_a_deadline_waits_for_every_time_that_a_breaker_was_open(new_stage: NewStage) -> None:
+    """Not for the last one only: an outcome that could not come would count as a failure, and teach."""
+    stage = new_stage()
+    error = stage.park()
+    match = stage.awaiting(error)
+    stage.advance(hours=1)
+    for _ in range(2):
+        open_(stage, DOL)
+        stage.advance(hours=15)
+        stage.settle()
+        close(stage, DOL)
+        stage.advance(hours=1)
+    stage.settle()
+    assert stage.candidate(match)["status"] == "executing"  # three of its 24 hours have passed
+    stage.advance(hours=20, minutes=59)
+    stage.settle()
+    assert stage.candidate(match)["status"] == "executing"
+    stage.advance(minutes=2)
+    stage.settle()
+    assert stage.candidate(match)["error"] == "OUTCOME_OVERDUE"
+    stage.whole()
 
 
 def test_the_action_succeeds_when_the_error_that_tried_it_is_resolved(new_stage: NewStage) -> None:

@@ -33,8 +33,8 @@ def test_scores() -> None:
 def test_the_plot(capsys: pytest.CaptureFixture[str]) -> None:
     print_reliability(score([group(8, 10, 0.8, 8), group(2, 10, 0.25, 5)]))
     _, first, second, _ = capsys.readouterr().out.splitlines()
-    assert first == "0.2 to 0.3       10       0.25      0.50  ..........o.........x...................."
-    assert second == "0.8 to 0.9       10       0.80      0.80  ................................*........"
+    assert first == "0.2 to 0.3       10       0.25      0.50  .........o........x.................."
+    assert second == "0.8 to 0.9       10       0.80      0.80  .............................*......."
 
 
 def test_what_is_scored(stage: Stage) -> None:

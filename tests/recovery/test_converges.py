@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from recoup.recovery.condition import Candidate, Facts, Scope
-from recoup.recovery.decision import Attach, Decision, EndMatch, Propose, Wait, decide
+from recoup.recovery.decision import Ask, Attach, Decision, EndMatch, Propose, Wait, decide
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.recommending import applicable
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, MatchStatus, Skip, SubjectKind
@@ -30,12 +30,13 @@ POLICIES: tuple[RecoveryPolicy, ...] = (
     listing(RETRY, RETRY, NOTIFY, RETRY, MANUAL, candidates_max=5),
     listing(RETRY, RETRY, NOTIFY, scope=OPEN_SCOPES),
     policy(actions={name: action.model_dump() for name, action in WITHOUT_RETRY.items()}, plan=PLANS),
+    policy(rules={"one": {"when": "true", "action": NOTIFY, "times": 3}}, candidates_max=4),
 )
 MOST_AT_ONCE = 30  # evaluations without a wait
 MOST_JUMPS = 60
 STANDINGS = st.sampled_from(["failed", "busy", "good", "gone"])
 ENDS = st.sampled_from(["failed", "good", "gone"])
-CORRECTED = (SubjectKind.ERROR, SubjectKind.RUN)  # kinds whose retry is a unit of this database
+CORRECTED = (SubjectKind.ERROR, SubjectKind.RUN, SubjectKind.PARTITION)  # kinds whose retry is a unit of this database
 
 
 class Life(RuleBasedStateMachine):
@@ -56,6 +57,7 @@ class Life(RuleBasedStateMachine):
         self.units: dict[uuid.UUID, str] = {}  # deliveries and tasks, by the candidate that awaits them
         self.paused = False
         self.settled = True
+        self.stuck = False
 
     @initialize(kind=st.sampled_from(list(SubjectKind)))
     def begin(self, kind: SubjectKind) -> None:
@@ -65,7 +67,7 @@ class Life(RuleBasedStateMachine):
 
     def facts(self) -> Facts:
         return Facts(
-            status=MatchStatus.EVALUATED,
+            status=MatchStatus.STUCK if self.stuck else MatchStatus.EVALUATED,
             kind=self.kind,
             standing=self.standing,  # type: ignore[arg-type]
             person=self.person,
@@ -100,12 +102,17 @@ class Life(RuleBasedStateMachine):
     # What evaluations do
 
     @precondition(lambda self: self.ended is None)
-    @rule(low=st.booleans(), opened=st.booleans())
-    def evaluate(self, low: bool, opened: bool) -> None:
-        self._evaluate(low=low, opened=opened)
+    @rule(low=st.booleans(), opened=st.booleans(), fired=st.booleans())
+    def evaluate(self, low: bool, opened: bool, fired: bool) -> None:
+        self._evaluate(low=low, opened=opened, fired=fired)
 
-    def _evaluate(self, *, low: bool = False, opened: bool = False) -> Decision:
+    def _evaluate(self, *, low: bool = False, opened: bool = False, fired: bool = True) -> Decision:
         decision = decide(self.facts(), self.policy, self.now)
+        if isinstance(decision.step, Ask):  # the rules are evaluated, and it decides again
+            decision = decide(
+                replace(self.facts(), fired=tuple(self.policy.rules) if fired else ()), self.policy, self.now
+            )
+            assert not isinstance(decision.step, Ask)
         if decision.ends is not None:
             assert self._is("pending", "approved", "executing")
             skipped = decision.ends.status is CandidateStatus.SKIPPED
@@ -120,6 +127,8 @@ class Life(RuleBasedStateMachine):
             case EndMatch():
                 assert not self._is("pending", "approved", "executing")
                 self.ended = decision.step
+            case Propose() | Attach() if self.stuck:
+                raise AssertionError("to begin something new, an operator resumes it")
             case Propose():
                 scope = decision.step.scope
                 if scope is None and opened and self.policy.scope.opens_by_itself:
@@ -130,6 +139,9 @@ class Life(RuleBasedStateMachine):
                 self._put(scope=decision.step.scope, execute_by=decision.step.scope.expires_at)
             case Wait():
                 assert decision.step.until > self.now, "it would be evaluated again and again"
+                one = self.latest
+                if one is not None and one.status is CandidateStatus.PENDING:
+                    assert decision.step.until <= one.decide_by, "nobody would skip it in time"
         return decision
 
     def _born(
@@ -210,6 +222,10 @@ class Life(RuleBasedStateMachine):
     @rule(paused=st.booleans(), settled=st.booleans())
     def pause(self, paused: bool, settled: bool) -> None:
         self.paused, self.settled = paused, settled
+
+    @rule(stuck=st.booleans())
+    def fail_evaluations_or_resume(self, stuck: bool) -> None:
+        self.stuck = stuck
 
     # Workers and units
 

@@ -22,6 +22,7 @@ from recoup.policy import versions
 from recoup.recovery import checks, listing, review, story
 from recoup.recovery.executing import Outcome
 from recoup.recovery.finding import FINDER
+from recoup.recovery.gauges import STUCK_MATCHES
 from recoup.recovery.listing import Cursor
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.refusals import InputRefused
@@ -202,7 +203,8 @@ def test_incidents_and_actions(desk: Desk) -> None:
     assert by_name[RETRY].paused == f"{desk.client.settings.actor}: too many"
     assert by_name[MANUAL].paused is None
     assert (by_name[MANUAL].kind, by_name[RETRY].kind) == ("compensating", "corrective")
-    assert by_name["rollback"].applies_to == ("error", "intake", "run", "outside")
+    assert by_name["rollback"].applies_to == ("error", "intake", "run", "partition", "outside")
+    assert by_name["fallback_model"].applies_to == ("error", "run", "partition", "outside")
     assert set(by_name) == set(desk.active[RecoveryPolicy].actions)
     with desk.client.transaction(Authority.OPERATOR) as tx:
         resume(tx, "action", RETRY, reason="over")
@@ -233,6 +235,9 @@ def test_the_doctor_says_what_is_stuck_and_who_may_do_both(desk: Desk, server: e
     desk.make_stuck(match)
     (found,) = checked("matches")
     assert (found.verdict, "1 stuck" in found.found) == ("warning", True)
+    with desk.client.transaction(Authority.READER) as tx:
+        (reading,) = STUCK_MATCHES.measure(tx, versions.active(tx).policy)
+    assert (reading.signal, reading.value) == ("matches_stuck", 1), "and it is what an alert is raised on"
     desk.recovery.recovered(match, reason="by hand")
     desk.evaluate()
     one = desk.scoped()

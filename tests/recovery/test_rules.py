@@ -15,7 +15,8 @@ import pytest
 from recoup import expressions
 from recoup.database.connection import Database
 from recoup.lifecycles.declaration import Authority
-from recoup.recovery import evaluation, executing, rule_testing
+from recoup.recovery import evaluation, executing, rule_testing, rules, story
+from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.rule_facts import FACTS, MAX_CONTEXT
 from recoup.recovery.rules import Moment, read_facts
 from recoup.refusals import InputRefused, Refusal
@@ -100,6 +101,10 @@ def test_a_rejected_action_is_followed_by_the_next_rule_then_by_the_plan(stage: 
     assert [row["fired"] for row in evaluations(stage, match)] == [
         ["first", "second"], ["second", "first"], ["plan.outside", "first", "second"],
     ]  # fmt: skip
+    with stage.db.transaction(Authority.READER) as tx:
+        shown = story.show(tx, match)
+    first, second = f"{NOTIFY} was rejected", f"{MANUAL} was rejected"
+    assert [one.passed_over for one in shown.evaluations] == [{}, {"first": first}, {"first": first, "second": second}]
 
 
 def test_rules_that_found_nothing_to_recommend_are_recorded_too(new_stage: NewStage) -> None:
@@ -115,6 +120,9 @@ def test_rules_that_found_nothing_to_recommend_are_recorded_too(new_stage: NewSt
     (row,) = evaluations(stage, match)
     assert (row["fired"], row["recommended_action"], row["weight"]) == (["moot"], None, 0)
     assert row["errors"] == {"broken": 'there is no key "vendor"'}
+    with stage.db.transaction(Authority.READER) as tx:
+        (shown,) = story.show(tx, match).evaluations
+    assert shown.passed_over == {"moot": "rollback cannot be executed for it"}
     stage.whole()
 
 
@@ -219,17 +227,50 @@ def test_rules_see_what_is_stored_without_secrets(stage: Stage) -> None:
         assert secret not in json.dumps(read_facts(tx, [Moment(match, stage.match(match)["created_at"], ())]))
 
 
+def test_slow_rules_do_not_outlast_the_lease_of_a_batch(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each turn evaluates what it has time for; the others are due again at once, and none has failed by waiting."""
+    here = source()
+    ruled(stage, page={"when": f"source == '{here}'", "action": MANUAL})
+    stage.settle()
+    matches = stage.outside(5, source=here)
+    monkeypatch.setattr(rules, "LEASE_SHARE", 0.0)  # one failure uses the time up
+    assert stage.evaluate() == 5 + 4 + 3 + 2 + 1
+    assert [stage.told(match) for match in matches] == [[(MANUAL, "pending", None)]] * 5
+    rows = [stage.match(match) for match in matches]
+    assert sorted(row["evaluation_no"] for row in rows) == [1, 2, 3, 4, 5]
+    assert {(row["status"], row["evaluation_failures"]) for row in rows} == {("evaluated", 0)}
+    assert [len(evaluations(stage, match)) for match in matches] == [1] * 5  # what waited is not recorded
+    stage.whole()
+
+
+def test_a_test_of_rules_that_are_slow_ends_early(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And says so: nobody waits for an hour to hear that a condition takes five seconds."""
+    here = source()
+    stage.outside(4, source=here, context={"l": [1] * 2_000})
+    monkeypatch.setattr(expressions, "MAX_S", 0.05)
+    monkeypatch.setattr(rule_testing, "MAX_S", 0.05)
+    monkeypatch.setattr(rule_testing, "MAX_SLOW_S", 0.06)
+    slow = "context.l.exists(x, context.l + context.l == [1])"
+    found = replayed(stage.db, rule_testing.given(None, when=slow, action=MANUAL), source=here)
+    assert (found.is_complete, found.evaluations) == (False, 1)
+    (result,) = (one for one in found.rules if one.rule_name == rule_testing.BY_HAND)
+    assert "and the maximum is" in str(result.error)
+    assert replayed(stage.db, rule_testing.given(None, when="true", action=MANUAL), source=here).is_complete
+
+
 # Checked where the policy is ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ({"when": "kid == 'x'", "action": NOTIFY}, "there is no fact or function kid; facts are kind, source,"),
-        ({"when": "attempts > '1'", "action": NOTIFY}, "> cannot be applied to (int, string)"),
         ({"when": "true", "action": "nofity_ops"}, "actions of recovery.actions: retry_exponential,"),
         ({"when": "true", "action": NOTIFY, "weight": 1.5}, "a number from 0 to 1"),
         ({"when": "true", "action": NOTIFY, "parameters": {"route": 1}}, "a text: every notify needs it"),
+        (
+            {"when": "true", "action": RETRY, "parameters": {"api_key": "k-hunter2hunter2"}},
+            "the place of a secret, such as the name of an environment variable",
+        ),
         ({"when": "true", "action": NOTIFY, "wheight": 1}, "did you mean recovery.rules.one.weight"),
         ({"when": "true"}, "a name in lower case"),
     ],
@@ -239,6 +280,36 @@ def test_a_wrong_rule_is_refused_when_the_policy_is_checked(stage: Stage, rule: 
     with pytest.raises(InputRefused, match=r"recovery\.rules\.one") as refused:
         ruled(stage, one=rule)
     assert said in refused.value.next_step
+    assert "hunter2" not in f"{refused.value.happened} {refused.value.next_step}"
+    assert stage.whole_policy().figures == before
+
+
+def test_parameters_name_the_place_of_a_secret(stage: Stage) -> None:
+    given = {"api_key_env": "VENDOR_KEY", "token_file": "/run/secrets/vendor", "max_tokens": 5}
+    ruled(stage, one={"when": "false", "action": RETRY, "parameters": given})
+    assert stage.policy.rules["one"].parameters == given
+    # One that was stored by a release before is read all the same: workers go on.
+    stored = stage.policy.model_dump()
+    stored["rules"]["one"]["parameters"] = {"api_key": "k-hunter2hunter2"}
+    assert RecoveryPolicy.model_validate(stored).rules["one"].parameters["api_key"] == "k-hunter2hunter2"
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ("kid == 'x'", "character 1 (kid == 'x'): there is no fact or function kid; facts are kind, source,"),
+        ("attempts > '1'", "> cannot be applied to (int, string)"),
+        ("source", "its type is string: compare it with something"),
+        ("source ==", "it cannot be read from here on"),
+    ],
+)
+def test_a_wrong_condition_is_refused_with_what_is_wrong_first(stage: Stage, when: str, said: str) -> None:
+    before = stage.whole_policy().figures
+    with pytest.raises(InputRefused) as refused:
+        ruled(stage, one={"when": when, "action": NOTIFY})
+    assert refused.value.happened.startswith(f"recovery.rules.one.when: {when!r} cannot be used: ")
+    assert said in refused.value.happened
+    assert "a condition in CEL that is true or false" in refused.value.next_step
     assert stage.whole_policy().figures == before
 
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recoup.recovery.condition import Candidate
 from recoup.recovery.decision import Ask, EndMatch, Propose, Wait, decide
 from recoup.recovery.policy import RecoveryPolicy
-from recoup.recovery.recommending import next_action
-from recoup.recovery.vocabulary import MatchStatus
+from recoup.recovery.recommending import next_action, passed_over, why_not
+from recoup.recovery.vocabulary import MatchStatus, SubjectKind
 from recovery.table import MANUAL, NOTIFY, NOW, RETRY, SKIP, candidate, ended, facts, policy, scope
 
 ROLLBACK = "rollback"
@@ -62,6 +63,34 @@ def test_what_was_tried_rejected_or_found_useless_is_not_recommended_again() -> 
     assert proposed(THREE, left, fired=fired, scopes=(scope(),)) == (MANUAL, ("b", "a"))
 
 
+@pytest.mark.parametrize(
+    ("tried", "said"),
+    [
+        (ended("rejected", None, MANUAL), "was rejected"),
+        (ended("skipped", "LOW_CONFIDENCE", MANUAL), "was skipped for its low confidence"),
+        (ended("failed", "UNIT_FAILED", MANUAL), "was tried 1 of 1 times"),
+        (ended("failed", "SUBJECT_CHANGED", MANUAL), None),
+        (ended("skipped", "SCOPE_ENDED", MANUAL), None),
+        (ended("rejected", None, NOTIFY), None),
+    ],
+)
+def test_why_a_rule_that_is_true_does_not_decide(tried: Candidate, said: str | None) -> None:
+    found = why_not(THREE.rules["b"], SubjectKind.OUTSIDE, [tried], THREE)
+    assert found == (said and f"{MANUAL} {said}")
+    assert why_not(THREE.rules["b"], SubjectKind.OUTSIDE, [], THREE, left_out=["manual"]) is not None
+
+
+def test_passed_over_is_what_comes_before_that_which_decided() -> None:
+    """Not what is weaker than it. Where the plan decides, or nothing is recommended, every rule that is true."""
+    assert passed_over(("b", "c", "a"), MANUAL, THREE) == ()
+    assert passed_over(("a", "b", "c"), NOTIFY, THREE) == ("b", "c")
+    assert passed_over(("c", "b", "a"), RETRY, THREE) == ("b",)
+    assert passed_over(("plan.outside", "b", "a"), RETRY, THREE) == ("b", "a")
+    assert passed_over(("b", "a"), None, THREE) == ("b", "a")
+    assert passed_over(("plan.outside",), RETRY, THREE) == ()
+    assert passed_over(("gone", "b"), RETRY, THREE) == ("b",)
+
+
 def test_an_action_is_tried_as_often_as_its_rule_says() -> None:
     twice = policy(rules={"a": {"when": "true", "action": NOTIFY, "times": 2}})
     assert proposed(twice, ended("failed", "UNIT_FAILED", NOTIFY), fired=("a",)) == (NOTIFY, ("a",))
@@ -73,7 +102,11 @@ def test_what_does_not_apply_is_not_recommended() -> None:
     """To the kind of subject, or to this very one."""
     by = ruled(("a", ROLLBACK, 1.0), ("b", RETRY, 0.5), ("c", SKIP, 0.1))
     assert proposed(by, fired=("a", "b")) == (RETRY, ("b", "a"))
-    assert proposed(by, fired=("a", "b", "c"), kind="partition") == (SKIP, ("c", "a", "b"))
+    assert proposed(by, fired=("a", "b", "c"), kind="partition") == (RETRY, ("b", "a", "c"))
+    other = {"when": "true", "action": "fallback_model", "parameters": {"alternative": "small"}}
+    switching = policy(rules={"a": other, "b": {"when": "true", "action": SKIP, "weight": 0.5}})
+    assert proposed(switching, fired=("a", "b"), kind="partition") == ("fallback_model", ("a", "b"))
+    assert proposed(switching, fired=("a", "b"), kind="intake") == (SKIP, ("b", "a"))
     assert proposed(by, fired=("b", "c"), kind="intake", not_applicable=("retry",)) == (SKIP, ("c", "b"))
 
 

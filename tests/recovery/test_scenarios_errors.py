@@ -70,6 +70,27 @@ def test_parked_again_after_the_end_is_a_new_match_only_if_a_person_acted(stage:
     assert len(stage.matches_of(error)) == 2
 
 
+def test_a_person_who_acted_on_what_was_superseded_since_lets_it_be_matched_again(stage: Stage) -> None:
+    """Unparked, reported again by its hub, parked again: the act was on the row before, and of the same lineage."""
+    entity, code = uuid.uuid4(), f"S{uuid.uuid4().hex[:10]}"
+    error = stage.park(outreach_id=entity, code=code)
+    match = stage.pending(error)
+    for _ in range(2):
+        stage.reject(stage.candidate(match)["candidate_id"])
+        stage.settle()
+    assert stage.status(match)[0] == "unrecovered"
+    newer = again(stage, entity, code)  # parked as before, and nobody has acted
+    stage.settle()
+    assert len(stage.matches_of(error)) == 1
+    stage.advance(minutes=1)
+    assert stage.act("unpark", newer)
+    newest = again(stage, entity, code)
+    stage.fail(newest)
+    stage.settle()
+    first, second = stage.matches_of(error)
+    assert (second["follows"], second["status"]) == (first["failure_match_id"], "evaluated")
+
+
 def test_a_unit_that_ends_before_anybody_saw_its_effect(stage: Stage) -> None:
     """The retry has worked before the evaluator has seen that there is one. The rows decide, once."""
     error = stage.park()
@@ -137,6 +158,26 @@ def test_an_evaluator_that_dies_five_times_leaves_a_match_that_still_ends(new_st
     stage.settle()
     assert stage.status(match) == ("unrecovered", "TIME_OVER")
     stage.whole()
+
+
+SUPERSEDED_BY_SQL = """
+update recoup.error set superseded_by = %s, archive_reason = 'SUPERSEDED', archived_at = recoup.now(),
+  updated_at = recoup.now() where error_id = %s
+"""
+
+
+def test_errors_that_supersede_each_other_in_a_circle_stop_no_evaluation(new_stage: NewStage) -> None:
+    """Only a hub that writes past the library does that. What can be known of them is that they are gone."""
+    stage = new_stage()
+    one, other, third = (stage.park() for _ in range(3))
+    stage.settle()
+    with stage.db.transaction(Authority.HUB) as tx:
+        for newer, older in ((other, one), (one, other)):
+            tx.execute(SUPERSEDED_BY_SQL, (newer, older))
+    stage.settle()
+    for gone in (one, other):
+        assert stage.status(stage.match_of(gone)["failure_match_id"]) == ("unrecovered", "SUBJECT_GONE")
+    assert stage.told(stage.match_of(third)["failure_match_id"]) == [(RETRY, "pending", None)]
 
 
 @pytest.mark.parametrize("when", ["pending", "approved"])

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import uuid
+
 import psycopg
 import pytest
 
+from hub import DOL, TRANSIENT
+from recoup.errors.recording import NewError
 from recoup.lifecycles.declaration import Authority
 from recoup.recovery import executing
 from recovery.stage import MANUAL, NOTIFY, RETRY, SKIP, NewStage, Stage
@@ -72,6 +76,30 @@ def test_a_person_acts_while_it_is_awaited(
     assert (first["overridden_by"], first["teaches"]) == ("grace", False)
     assert [e["facts"] for e in stage.events(match, "manual_override")] == [{"by": "grace"}]
     assert stage.match(match)["status"] == match_end
+
+
+@pytest.mark.parametrize(
+    ("when", "verb", "end"),
+    [
+        ("pending", "unpark", ("skipped", "SUBJECT_CHANGED")),
+        ("approved", "unpark", ("failed", "SUBJECT_CHANGED")),
+        ("awaiting", "park", ("failed", "UNIT_FAILED")),
+    ],
+)
+def test_a_person_acts_and_then_it_is_superseded(stage: Stage, when: str, verb: str, end: tuple[str, str]) -> None:
+    """The act is of an older row of the same lineage: it is theirs all the same, and teaches nothing."""
+    entity, code = uuid.uuid4(), f"S{uuid.uuid4().hex[:10]}"
+    error = stage.park(outreach_id=entity, code=code)
+    match = getattr(stage, when)(error)
+    assert stage.act(verb, error)
+    stage.hub.record_all([NewError(table=DOL, message=TRANSIENT, outreach_id=entity, code=code)])
+    if when == "approved":
+        stage.execute()  # found at the effect
+    stage.settle(executing=False)
+    first = stage.candidates(match)[0]
+    assert (first["status"], first["skip_reason"] or first["error"]) == end
+    assert (first["overridden_by"], first["teaches"]) == ("grace", False)
+    assert [e["facts"] for e in stage.events(match, "manual_override")] == [{"by": "grace"}]
 
 
 def test_a_person_cannot_unpark_what_is_awaited_and_nothing_changes(stage: Stage) -> None:
@@ -174,6 +202,16 @@ def test_the_same_person_proposes_and_approves(stage: Stage) -> None:
     assert stage.hub.row(error)["archive_reason"] == "MANUAL"
 
 
+def test_to_reject_what_is_recommended_is_an_override(stage: Stage) -> None:
+    """So is a proposal in its stead, and not the approval of what was recommended."""
+    rejected, approved = stage.pending(stage.park()), stage.pending(stage.park())
+    stage.reject(stage.candidate(rejected)["candidate_id"])
+    (told,) = stage.events(rejected, "manual_override")
+    assert (told["facts"], told["to_status"], told["authority"]) == ({"by": "rita"}, "rejected", "recoup_reviewer")
+    assert stage.approve(stage.candidate(approved)["candidate_id"]) == [None]
+    assert stage.events(approved, "manual_override") == []
+
+
 def test_proposals_are_not_counted_and_a_rejected_action_does_not_come_again(new_stage: NewStage) -> None:
     stage = new_stage()
     (match,) = stage.outside()
@@ -236,4 +274,26 @@ def test_policy_and_actions_change_between_evaluation_and_claim(new_stage: NewSt
     assert stage.claim() == []
     stage.settle()
     assert stage.told(other) == [("call", "skipped", "ACTION_RETIRED"), (NOTIFY, "pending", None)]
+    stage.whole()
+
+
+@pytest.mark.parametrize("other_type", [False, True])
+def test_who_waits_with_an_action_that_is_retired_is_told_at_once(new_stage: NewStage, other_type: bool) -> None:
+    """Not at the next deadline, three days later; also if the action is of another type now. Others are left alone."""
+    stage = new_stage()
+    call = ACTION.format(name="call", approval="true", cost=1)
+    stage.apply('[recovery.plan]\noutside = ["call", "notify_ops"]\n' + call)
+    (match,) = stage.outside(1, source="retired")
+    stage.settle(executing=False)
+    stage.apply('[recovery.plan]\noutside = ["notify_ops"]\n' + call)
+    (other,) = stage.outside(1, source="kept")
+    stage.settle(executing=False)
+    assert [stage.told(one) for one in (match, other)] == [[("call", "pending", None)], [(NOTIFY, "pending", None)]]
+    evaluations = stage.match(other)["evaluation_no"]
+    fallback = call.replace('type = "retry"', 'type = "fallback"')
+    assert fallback != call
+    stage.apply('[recovery.plan]\noutside = ["notify_ops"]\n' + (fallback if other_type else ""))
+    stage.settle(executing=False)
+    assert stage.told(match) == [("call", "skipped", "ACTION_RETIRED"), (NOTIFY, "pending", None)]
+    assert stage.match(other)["evaluation_no"] == evaluations
     stage.whole()

@@ -6,10 +6,13 @@ from datetime import timedelta
 
 import pytest
 
+import company
 from product import pause, resume
+from recoup import gate
 from recoup.lifecycles.declaration import Authority
 from recoup.recovery import evaluation, executing, facts, scopes
 from recoup.recovery.executing import Executor, Outcome
+from recoup.refusals import LawRefused
 from recoup.worker import register
 from recovery.stage import MANUAL, NOTIFY, RETRY, NewStage, Stage
 
@@ -131,6 +134,34 @@ def test_a_task_that_nobody_does(new_stage: NewStage) -> None:
     stage.whole()
 
 
+def test_a_task_that_is_due_in_more_than_a_year(new_stage: NewStage) -> None:
+    """It is awaited, and nothing is stuck for that. By hand nobody awaits anything longer."""
+    stage = new_stage()
+    stage.apply('[recovery.plan]\noutside = ["manual_intervention"]\n')
+    match, other = stage.outside(2)
+    stage.settle()
+    stage.scope(match)
+    stage.settle()
+    assert stage.approve(stage.candidate(other)["candidate_id"]) == [None]
+    (claimed,) = stage.claim()
+    forged = (
+        "update recovery.candidate set effect_made_at = recoup.now(), outcome_by = recoup.now() + interval '200 years',"
+        " awaits = jsonb_build_object('kind', 'task', 'key', gen_random_uuid(), 'since_seq', 1),"
+        " updated_at = recoup.now() where candidate_id = %s"
+    )
+    with pytest.raises(LawRefused, match="not now"), stage.db.transaction(Authority.EXECUTOR) as tx:
+        tx.execute(forged, (claimed.candidate_id,))
+    assert stage.approve(stage.propose(match, MANUAL, due_hours=9_999)) == [None]
+    stage.settle()
+    for _ in range(3):
+        stage.advance(days=200)
+        stage.settle()
+        assert stage.match(match)["evaluation_failures"] == 0
+    assert stage.told(match)[-1] == (MANUAL, "failed", "OUTCOME_OVERDUE")
+    assert stage.match(match)["status"] == "evaluated"  # its task is still open
+    stage.whole()
+
+
 def test_the_verdict_is_read_before_the_deadline_is(stage: Stage) -> None:
     """The retry worked in time; nobody looked until the deadline had passed."""
     error = stage.park()
@@ -200,6 +231,57 @@ def test_the_outcome_is_not_overdue_while_work_on_it_is_paused(new_stage: NewSta
     stage.settle()
     assert stage.status(match)[0] == "recovered"
     stage.whole()
+
+
+@pytest.mark.parametrize("what", ["table", "global"])
+def test_the_clock_of_an_outcome_stands_still_while_work_on_it_is_paused(new_stage: NewStage, what: str) -> None:
+    """Paused twice, for five days and for two: what was left of its time before is left of it afterwards."""
+    stage = new_stage()
+    named = {"table": "recoup.error", "global": None}[what]
+    error = stage.park()
+    match = stage.awaiting(error)
+    for days in (5, 2):
+        stage.advance(hours=11)
+        with stage.person("olga", Authority.OPERATOR) as tx:
+            pause(tx, what, named, reason="maintenance")
+        stage.advance(days=days)
+        stage.settle()
+        with stage.person("olga", Authority.OPERATOR) as tx:
+            resume(tx, what, named, reason="done")
+        stage.settle()
+    stage.advance(hours=1)  # 23 of 24
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "executing", None)]
+    stage.advance(hours=2)
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "failed", "OUTCOME_OVERDUE")]
+    stage.whole()
+
+
+def test_the_clock_of_a_restarted_intake_stands_still_while_its_batch_is_paused(new_stage: NewStage) -> None:
+    stage = new_stage()
+    with stage.db.transaction(Authority.READER) as tx:
+        batch = company.new_batch(tx)
+        intake = company.failed_intake(tx, batch_id=batch, times=3)
+    stage.settle()
+    match = stage.match_of(intake)["failure_match_id"]
+    stage.scope(match)
+    stage.settle()
+    assert stage.approve(stage.candidate(match)["candidate_id"]) == [None]
+    stage.settle()
+    with stage.person("olga", Authority.OPERATOR) as tx:
+        gate.pause_batch(tx, batch, reason="look")
+    stage.advance(days=15)  # two weeks are the time of an intake
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "executing", None)]
+    with stage.person("olga", Authority.OPERATOR) as tx:
+        gate.resume_batch(tx, batch)
+    stage.advance(days=13)
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "executing", None)]
+    stage.advance(days=2)
+    stage.settle()
+    assert stage.told(match) == [(RETRY, "failed", "OUTCOME_OVERDUE")]
 
 
 def test_a_moved_clock(new_stage: NewStage) -> None:

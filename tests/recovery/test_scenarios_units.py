@@ -9,15 +9,18 @@ from uuid import UUID
 import pytest
 
 import company
+from hub import DOL, TRANSIENT
 from recoup import deliveries, gate
 from recoup.deliveries import delivering
 from recoup.lifecycles.declaration import Authority
 from recoup.reasons import ReasonCode
+from recoup.recovery import people
 from recoup.recovery.matches import NewFailure
 from recoup.recovery.vocabulary import SubjectKind
-from recoup.runs import running
+from recoup.refusals import LawRefused
+from recoup.runs import NewRun, running
 from recovery.stage import MANUAL, NOTIFY, RETRY, NewStage, Stage
-from recovery.subjects import crash, crashed_run
+from recovery.subjects import CRASH, crash, crashed_run
 
 
 def claim_run(stage: Stage, run: UUID) -> running.Claimed:
@@ -40,7 +43,8 @@ def approve_next(stage: Stage, match: UUID) -> None:
 def test_a_retry_run_that_crashes_too(new_stage: NewStage) -> None:
     """It is the outcome of its candidate, not a failure of its own; the next retry is of the latest of the chain."""
     stage = new_stage()
-    stage.apply('[recovery.plan]\nrun = ["retry_exponential", "retry_exponential", "notify_ops"]\n')
+    plan = '[recovery.plan]\nrun = ["retry_exponential", "retry_exponential", "notify_ops"]\n'
+    stage.apply(f"[recovery]\nheld_share = 0.0\n{plan}")  # none is drawn for review
     run = crashed_run(stage)
     stage.settle()
     match = stage.match_of(run)["failure_match_id"]
@@ -108,6 +112,50 @@ def test_a_delivery_that_fails(new_stage: NewStage, how: str) -> None:
     stage.settle()
     for one in (match, other):
         assert stage.told(one) == [(NOTIFY, "failed", "UNIT_FAILED"), (MANUAL, "pending", None)]
+        # What a person ended is no evidence against the action.
+        ended = stage.candidates(one)[0]
+        assert (ended["teaches"], ended["overridden_by"]) == ((False, "olga") if how == "cancelled" else (True, None))
+    stage.whole()
+
+
+@pytest.mark.parametrize("how", ["delivered", "dead", "cancelled"])
+def test_a_notice_that_died_ends_as_the_one_by_the_fallback_route(new_stage: NewStage, how: str) -> None:
+    """It reached somebody, or it did not; until that is known its outcome is open."""
+    stage = new_stage()
+    stage.apply(
+        '[recovery.plan]\noutside = ["notify_ops"]\n[deliveries]\nfallback_route = "second"\n'
+        '[deliveries.routes.second]\nkind = "log"\nmax_tries = 1\n'
+    )
+    (match,) = stage.outside(1)
+    stage.settle()
+    stage.scope(match)
+    stage.settle()
+    stage.approve(stage.candidate(match)["candidate_id"])
+    stage.settle()
+    first = retry_of(stage, match)
+
+    def tried(route: str, failure: str | None) -> None:
+        with stage.db.transaction(Authority.EXECUTOR) as tx:
+            delivering.finish(tx, [(one, failure) for one in delivering.claim(tx, limit=9, worker="w", routes=[route])])
+
+    while stage.row("select status from recoup.delivery where delivery_id = %s", first)["status"] == "queued":
+        tried("log", "no route")
+        stage.advance(hours=1)
+    stage.settle()
+    assert stage.told(match) == [(NOTIFY, "executing", None)]
+    if how == "cancelled":
+        second = stage.row("select delivery_id from recoup.delivery where instead_of = %s", first)["delivery_id"]
+        with stage.person("olga", Authority.OPERATOR) as tx:
+            deliveries.cancel(tx, second)
+    else:
+        tried("second", None if how == "delivered" else "no route")
+    stage.settle()
+    ended = stage.candidates(match)[0]
+    if how == "delivered":
+        assert (ended["status"], ended["error"], ended["teaches"]) == ("succeeded", None, True)
+    else:
+        assert (ended["status"], ended["error"]) == ("failed", "UNIT_FAILED")
+        assert (ended["teaches"], ended["overridden_by"]) == ((False, "olga") if how == "cancelled" else (True, None))
     stage.whole()
 
 
@@ -148,6 +196,41 @@ def test_the_same_failure_ingested_twice_and_with_other_content(stage: Stage) ->
     assert [(row["idempotency_key"], row["context"]) for row in found] == [("a", {"n": 1}), ("b", None)]
     assert len({row["incident_id"] for row in found}) == 1
     assert [len(stage.candidates(row["failure_match_id"])) for row in found] == [1, 1]
+
+
+def test_a_subject_of_ours_has_one_open_match_whoever_reports_it(new_stage: NewStage) -> None:
+    """Reported under another key it is the match that is open; when that has ended, it is a new one."""
+    stage = new_stage()
+    error = stage.park()
+    stage.settle()
+    match = stage.match_of(error)["failure_match_id"]
+    ref = stage.match_of(error)["subject_ref"]
+    again = [
+        NewFailure(source="mine", message="it is down", key=key, kind=SubjectKind.ERROR, ref=ref) for key in ("a", "b")
+    ]
+    assert stage.ingest(again) == [(match, "known")] * 2
+    assert stage.rows("select * from recovery.incident where source = 'mine'") == []
+    with stage.person("ada", Authority.OPERATOR) as tx:
+        people.recovered(tx, match)
+    stage.settle()
+    first, second = stage.ingest(again)
+    assert first.failure_match_id == second.failure_match_id != match
+    assert len(stage.matches_of(error)) == 2
+    stage.settle()
+    stage.whole()
+
+
+def test_what_a_failure_follows_is_of_its_subject_and_has_ended(stage: Stage) -> None:
+    (open_,) = stage.outside()
+    ref = stage.match(open_)["subject_ref"]
+    for follows, of in ((uuid.uuid4(), ref), (open_, ref), (open_, "another")):
+        with pytest.raises(LawRefused, match="follows is no match of the same subject"):
+            stage.ingest([NewFailure(source="s", message="m", key=str(follows), ref=of, follows=follows)])
+    with stage.person("ada", Authority.OPERATOR) as tx:
+        people.recovered(tx, open_)
+    stage.settle()
+    (made,) = stage.ingest([NewFailure(source="s", message="m", key="next", ref=ref, follows=open_)])
+    assert made.answer == "created"
 
 
 def test_ten_thousand_of_one_signature(new_stage: NewStage) -> None:
@@ -215,3 +298,51 @@ def test_a_failure_that_cannot_be_evaluated_stops_no_other_and_ends(new_stage: N
     stage.settle()
     assert stage.status(match) == ("unrecovered", "EVALUATION_FAILED")
     stage.whole()
+
+
+# A run that its owner wrote by SQL, past the library.
+RUN_BY_SQL = """
+insert into recovery.run (kind, source, status, owner, token, created_at, started_at, heartbeat_at)
+select %s, %s, 'running', 'ada', gen_random_uuid(), t, t, t from recoup.now() t returning run_id
+"""
+
+
+def test_what_has_a_strange_name_becomes_a_match_and_stops_no_other(new_stage: NewStage) -> None:
+    """Rows hold codes and sources that a caller of ingest would be refused. One of them would stop them all."""
+    stage = new_stage()
+    errors = [stage.park(code=code) for code in (" ", "\u2003", "é" * 100, None)]
+    with stage.db.transaction(Authority.RUNNER) as tx:
+        named = [NewRun(kind="x", source=name) for name in (" ", "\u4e2d" * 200)]
+        runs = [one.run_id for one in running.start(tx, named)]
+        runs += [
+            tx.execute(RUN_BY_SQL, (name, name)).fetchone()[0]  # type: ignore[index]
+            for name in ("\t", "\u0085" * 200, "password=" + "x" * 190, "😀" * 200)
+        ]
+    stage.advance(hours=1)
+    for run in runs:
+        with stage.db.transaction(Authority.ORPHAN_RECOVERY) as tx:
+            assert tx.execute(CRASH, (run,)).rowcount == 1
+    errors.append(stage.park())
+    stage.settle()
+    found = [stage.match_of(one) for one in (*errors, *runs)]
+    assert {one["status"] for one in found} == {"evaluated"}
+    assert [one["error_code"] for one in found[:4]] == [None, None, "é" * 100, None]
+    assert [one["source"] for one in found[5:7]] == ["unnamed", "\u4e2d" * 166]
+    assert "x" * 50 not in found[9]["source"]
+    stage.whole()
+
+
+def test_a_key_that_was_used_for_something_else_keeps_no_failure_from_its_match(stage: Stage) -> None:
+    """Whoever may report failures could report one under the table and the id of an error before that is parked."""
+    error = stage.hub.record(TRANSIENT, table=DOL, code=f"E{uuid.uuid4().hex[:12]}")
+    with stage.db.transaction(Authority.RUNNER) as tx:
+        ((run, _),) = running.start(tx, [NewRun(kind="import")])
+    stage.ingest(
+        [NewFailure(source=DOL, message="m", key=f"{error}"), NewFailure(source="import", message="m", key=f"{run}")]
+    )
+    stage.fail(error)
+    crash(stage, run)
+    stage.settle()
+    for kind, one in ((SubjectKind.ERROR, error), (SubjectKind.RUN, run)):
+        (match,) = (found for found in stage.matches_of(one) if found["subject_kind"] == kind)
+        assert stage.told(match["failure_match_id"])[0][1] == "pending"

@@ -17,6 +17,7 @@ from recoup.database.connection import Actor
 from recoup.lifecycles.declaration import Authority
 from recoup.recovery import breakers, config, executing, review, undoing
 from recoup.recovery.executing import Claimed, Executor, Failed, RolledBack, Subject
+from recoup.recovery.matches import NewFailure, ingest
 from recoup.refusals import InputRefused, LawRefused, Refusal
 from recovery.stage import MANUAL, NOTIFY, RETRY, NewStage, Stage
 from recovery.subjects import crashed_run, exhausted_intake
@@ -329,10 +330,12 @@ def test_the_database_refuses_what_cannot_be_undone(stage: Stage) -> None:
     stage.retried(error)
     stage.settle()
     done = executed(stage, outside(stage), RECONFIGURE, key=key(), value=1)
+    undoing_ = rolled_back(stage, executed(stage, outside(stage), RECONFIGURE, key=key(), value=1))
+    assert row_of(stage, undoing_)["status"] == "succeeded"
     match = outside(stage)
     for undoes, why in (
         (uuid.uuid4(), "no candidate"), (stage.candidate(retried)["candidate_id"], "cannot be undone"),
-        (done, "another match"),
+        (done, "another match"), (undoing_, "cannot be undone"),
     ):  # fmt: skip
         with pytest.raises(LawRefused, match=why) as refused:
             stage.propose(match, ROLLBACK, undoes=str(undoes))
@@ -364,6 +367,20 @@ def test_two_people_undo_the_same_at_once(stage: Stage) -> None:
     stage.settle(executing=False)
     open_ = stage.rows("select 1 from recovery.candidate where undoes = %s", made)
     assert (len(told), len(open_)) == (2, 1)
+
+
+def test_nobody_prevents_a_rollback_by_taking_its_key(stage: Stage) -> None:
+    """A failure that somebody ingested under the key of a rollback is another one."""
+    name = key()
+    put(stage, name, 1)
+    made = executed(stage, outside(stage), RECONFIGURE, key=name, value=2)
+    with stage.person("mallory", Authority.MATCHER) as tx:
+        (taken,) = ingest(tx, [NewFailure(source=undoing.SOURCE, message="mine", key=f"rollback/{made}")])
+    undoing_ = rolled_back(stage, made)
+    row = row_of(stage, undoing_)
+    assert (now(stage, name), row["status"]) == (1, "succeeded")
+    assert row["failure_match_id"] != taken.failure_match_id
+    stage.whole()
 
 
 def test_two_rollbacks_of_one_candidate_are_one(stage: Stage) -> None:
@@ -463,6 +480,8 @@ def test_what_an_action_cannot_be_given(stage: Stage, action: str, parameters: d
     with pytest.raises(InputRefused) as refused:
         stage.propose(match, action, **parameters)
     assert refused.value.code == code
+    if "due_hours" in parameters:  # it was given, and is not usable
+        assert "(a whole number from 1 to 9,999)" in refused.value.happened
 
 
 @pytest.mark.parametrize(
@@ -477,6 +496,43 @@ def test_what_a_key_cannot_be(stage: Stage, name: str, value: Any, code: str) ->
     with pytest.raises(InputRefused) as refused:
         put(stage, name, value)
     assert refused.value.code == code
+
+
+SECRETS: list[tuple[str, Any]] = [
+    ("vendor.password", "hunter2"), ("vendor.password", 12345), ("vendor.password_env", "hunter2"), ("vendor.url", "postgres://app:s3cr3tpw@db/x"),
+    ("vendor", {"hosts": [{"api_key": "k-123456"}]}), ("vendor.header", "Bearer abcdefghij0123456789"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), SECRETS)
+def test_a_secret_is_not_kept_in_a_key(stage: Stage, name: str, value: Any) -> None:
+    """Versions and candidates stay for good. By a person, by the action, or as a parameter of any action."""
+    (match,) = stage.outside()
+    stage.settle()
+    for given in (
+        lambda: put(stage, name, value),
+        lambda: stage.propose(match, RECONFIGURE, key=name, value=value),
+        lambda: stage.propose(match, RETRY, **{name: value}),
+    ):
+        with pytest.raises(InputRefused) as refused:
+            given()
+        assert refused.value.code == "value_secret"
+        assert "hunter2" not in f"{refused.value.happened} {refused.value.next_step}"
+    assert texts(stage, name) == []
+    assert len(stage.candidates(match)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("vendor.password_file", "/run/secrets/vendor"), ("vendor.password_env", "VENDOR_PASSWORD"),
+        ("llm.max_tokens", 500), ("vendor.token_bucket", 5),
+        ("vendor.note", "[redacted]"), ("deep", json.loads("[" * 60 + "]" * 60)), ("vendor.password", None),
+    ],
+)  # fmt: skip
+def test_what_is_no_secret_is_kept_as_it_is(stage: Stage, name: str, value: Any) -> None:
+    put(stage, name, value)
+    assert now(stage, name) == value
 
 
 # Actions of yours -----------------------------------------------------------------------------------------------------
@@ -537,6 +593,19 @@ def test_an_action_of_yours_is_undone_by_its_own_function(own: Callable[[], tupl
     assert machine.undone[0]["action"] == "resize"
     assert machine.undone[0]["parameters"] == {"size": 8}
     assert stage.status(row_of(stage, undoing_)["failure_match_id"])[0] == "recovered"
+    stage.whole()
+
+
+@pytest.mark.parametrize("before", [{"password": "hunter2"}, "postgres://app:s3cr3tpw@db/x", "x" * 200_000])
+def test_what_was_not_stored_as_it_was_is_not_restored(own: Callable[[], tuple[Stage, Machine]], before: Any) -> None:
+    """A placeholder in the place of a password would be worse than no rollback."""
+    stage, machine = own()
+    stage.executors["resize"] = Executor(lambda *_: {"undo": {"before": before}}, undo=machine.restore)
+    made = resized(stage, 8)
+    assert row_of(stage, made)["status"] == "succeeded"
+    with pytest.raises(LawRefused) as refused:
+        roll_back(stage, made)
+    assert refused.value.code == "undo_incomplete"
     stage.whole()
 
 

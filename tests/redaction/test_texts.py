@@ -7,8 +7,8 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from re import _constants as op  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _constants as op  # type: ignore[attr-defined, unused-ignore]
+from re import _parser as parser  # type: ignore[attr-defined, unused-ignore]
 from typing import Any
 
 import pytest

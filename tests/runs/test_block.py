@@ -23,7 +23,7 @@ from recoup.refusals import LawRefused
 from recoup.settings import Settings
 from runs.track import HOUR, advance, read, sweep, trace
 
-PATIENCE_S = 30
+PATIENCE_S = 120
 
 
 @pytest.fixture(scope="module")

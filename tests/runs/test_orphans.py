@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
 
+from command_line import RECOUP, clean_environment
 from recoup import pauses, policy
 from recoup.client import Client
 from recoup.database import embedded
@@ -20,6 +23,7 @@ from recoup.worker import register
 from runs.track import HOUR, MINUTE, advance, lose_workers, new_worker, read, sweep, trace
 
 DAY = timedelta(days=1)
+PATIENCE_S = 120.0
 
 
 @pytest.fixture
@@ -27,6 +31,13 @@ def client(new_database: Callable[..., str], server: embedded.Server, settings: 
     """Of each test's own: sweeps see every run, and wait for every worker."""
     with Client(server.uri(new_database()), settings) as one:
         yield one
+
+
+def until(happened: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def marked(client: Client) -> dict[uuid.UUID, str]:
@@ -127,6 +138,27 @@ def test_the_database_refuses_to_crash_what_is_not_silent(client: Client) -> Non
     advance(client, timedelta(seconds=1))
     with client.transaction(Authority.ORPHAN_RECOVERY) as tx:
         tx.execute(CRASH, (run.run_id,))
+
+
+def test_a_worker_marks_them_when_it_starts_and_while_it_works(client: Client) -> None:
+    """A real one: what was left behind before it came, and what goes silent afterwards. Each becomes a match."""
+    first = client.runs.start("import").run_id
+    advance(client, HOUR)
+    duties = ("lost-workers", "orphaned-runs", "match-subjects")
+    command = [*RECOUP, "--dsn", client.conninfo, "worker", *(word for one in duties for word in ("--duty", one))]
+    with subprocess.Popen(command, env=clean_environment(), stderr=subprocess.PIPE) as worker:
+        try:
+            until(lambda: trace(client, first)[-1] == "crashed")
+            second = client.runs.start("import").run_id
+            advance(client, HOUR)
+            until(lambda: trace(client, second)[-1] == "crashed")
+            found = "select count(*) from recovery.failure_match where subject_ref = any(%s) and subject_kind = 'run'"
+            until(lambda: read(client, found, [str(first), str(second)]) == [(2,)])
+        finally:
+            worker.terminate()
+            _, said = worker.communicate(timeout=PATIENCE_S)
+    assert said.count(b"run marked crashed") == 2  # its log tells the operator
+    assert (trace(client, first), trace(client, second)) == (["started", "crashed"],) * 2
 
 
 def test_the_environment_overrides_the_threshold_and_says_so(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ from recoup.errors import Category, Want
 from recoup.lifecycles.declaration import Authority
 from recoup.schema.migrate import migrate
 from recoup.settings import Settings
-from servers import started
+from servers import removed, started
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 from desk import Desk
@@ -127,10 +127,9 @@ def ground(settings: Settings) -> Iterator[Ground]:
     with tempfile.TemporaryDirectory(prefix="recoup-stress-") as name, contextlib.ExitStack() as stack:
         Path(name).chmod(0o755)
         home = Path(tempfile.mkdtemp(prefix="recoup-stress-"))
-        stack.callback(shutil.rmtree, home, ignore_errors=True)
         wall = WallClock(Path(name))
         own = OwnServer(dataclasses.replace(settings, home=home), wall.environment)
-        stack.callback(embedded.stop, own.settings)
+        stack.callback(removed, own.settings)
         started(own.settings)
         running = own.start()
         with contextlib.closing(connect(running.uri(embedded.DATABASE, admin=True), settings)) as connection:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recoup import clock
-from recoup.cli.clock import UNITS, duration
 from recoup.database.connection import Database, Transaction
+from recoup.durations import UNITS, duration
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, LawRefused
 

@@ -23,6 +23,7 @@ LANGUAGE = Language(
         ("kid == 'x'", "character 1 (kid == 'x'): there is no fact or function kid; facts are kind, n, context"),
         ("n == 1 &&\n kin == 'a'", "line 2, character 2 (kin == 'a'): there is no fact or function kin; facts are"),
         ("n == 'x'", "character 3 (== 'x'): == cannot be applied to (int, string)"),
+        ("n = 1", "character 3 (= 1): compare with =="),
         ("n ==", "character 5 (its end): it cannot be read from here on"),
         ("n == 1)] + [(true", "character 7 ()] + [(true): it cannot be read from here on"),
         ("n", "its type is int: compare it with something"),
@@ -104,6 +105,37 @@ def test_hostile_facts_are_bounded(text: str, context: dict[str, Any], error: st
     else:
         assert error in found.errors["a"]
         assert len(found.errors["a"]) <= MAX_ERROR
+
+
+COPIES = "context.l.exists(x, context.l + context.l == [1])"  # each turn of the loop copies what it reads
+
+
+def test_a_condition_that_takes_too_long_is_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the one that is slow: those of its group, and it itself for small facts, are evaluated as before."""
+    monkeypatch.setattr(expressions, "MAX_S", 0.02)
+    conditions = LANGUAGE.conditions({"before": "n == 1", "slow": COPIES, "after": "n < 2"})
+    small, large = {"n": 1, "kind": "", "context": {"l": [1, 2]}}, {"n": 1, "kind": "", "context": {"l": [1] * 1_500}}
+    assert conditions.evaluate(small) == (("before", "after"), {})
+    for _ in range(2):
+        found = conditions.evaluate(large)
+        assert found.true == ("before", "after")
+        assert found.errors["slow"].endswith(" s, and the maximum is 0.02 s")
+    assert conditions.evaluate(small) == (("before", "after"), {})
+
+
+def test_slow_conditions_leave_no_time_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are: the time for one set of facts has an end."""
+    monkeypatch.setattr(expressions, "MAX_S", 0.02)
+    monkeypatch.setattr(expressions, "MAX_ALL_S", 0.04)
+    conditions = LANGUAGE.conditions({f"slow_{i}": COPIES for i in range(8)})
+    facts = {"n": 1, "kind": "", "context": {"l": [1] * 1_500}}
+    conditions.evaluate(facts)  # from now on it is known that they are slow
+    began = time.thread_time()
+    found = conditions.evaluate(facts)
+    one_s = float(found.errors["slow_0"].split()[2])
+    assert time.thread_time() - began < 4 * max(one_s, 0.04)
+    assert found.errors["slow_7"].startswith("it was not evaluated")
+    assert len(found.errors) == 8
 
 
 def test_without_the_engine_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import recoup
 
 ROOT = Path(recoup.__file__).parent
-DOMAINS = {"gate", "mint", "errors", "runs", "deliveries", "recovery", "alerts"}
+DOMAINS = {"gate", "mint", "errors", "runs", "deliveries", "recovery", "alerts", "service"}
 LIBRARIES = {
     "redaction",
     "signatures",
@@ -19,7 +19,7 @@ LIBRARIES = {
     "reasons",
     "expressions",
 }  # know no database, and serve domains
-TOP = {"domains", "cli", "client", "in_process", "new_project"}
+TOP = {"domains", "adapters", "api", "cli", "client", "in_process", "new_project"}
 # Imported where it is used because its packages are an extra, not because of a circle.
 EXTRAS = {("gate", "verification")}
 

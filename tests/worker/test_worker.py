@@ -29,7 +29,7 @@ from recoup.worker import loop, register
 from recoup.worker.duty import Duty
 from recoup.worker.loop import WorkerLoop
 
-PATIENCE_S = 20
+PATIENCE_S = 120
 NEVER_S = 600.0  # a cadence that no test waits for
 
 
@@ -228,6 +228,19 @@ def test_many_notifications_are_few_looks(lonely: Database) -> None:
             other.execute("select pg_notify('recoup_wake', 'flooded')")
         time.sleep(0.2)
         assert 2 <= len(looks) - before <= 2 * (time.monotonic() - begun) / loop.MIN_WAKE_S
+
+
+def test_who_finds_nothing_to_do_wakes_nobody(lonely: Database) -> None:
+    """Tasks that look for work and change nothing would otherwise wake each other for ever."""
+    looked = "select count(*) from recoup.duty_tally t join recoup.worker w using (worker_id) where w.name = %s"
+    with (
+        working(lonely, *DUTIES) as worker,
+        contextlib.closing(connect(lonely.conninfo, lonely.settings)) as other,
+    ):
+        with lonely.transaction(Authority.READER) as tx:
+            until(lambda: tx.execute(looked, (worker.name,)).fetchone() == (len(DUTIES),))
+        other.execute(f"listen {loop.CHANNEL}")
+        assert list(other.notifies(timeout=3)) == []
 
 
 def test_a_flood_of_notifications_is_not_listened_to(lonely: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from recoup_demo.world import Kind, World, companies
 from world.asking import DIRECTORY, SITES, Asking, received, visiting
 from world.watched import WatchedWorld
 
-PATIENCE_S = 20
+PATIENCE_S = 120
 
 
 def came_true(condition: Callable[[], bool]) -> bool:

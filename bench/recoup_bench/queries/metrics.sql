@@ -1,5 +1,5 @@
 -- name: fill
--- Live errors of thirty days in the order of time. Of fifty, two are to be retried and two are parked, one of them by
+-- Live errors of some hours in the order of time. Of fifty, two are to be retried and two are parked, one of them by
 -- its last retry; the others are kept only.
 insert into recoup.error (error_table, outreach_id, error_code, error_message, error_signature, category, disposition,
   status, ttl_tier, expires_at, retry_count, max_retries, next_retry_at, retry_until, parked_at, parked_by, park_reason,
@@ -18,7 +18,7 @@ select (%(tables)s::text[])[1 + n %% 3], gen_random_uuid(), 'NOT_FOUND',
   from generate_series(1, %(rows)s::integer) n
  cross join (select clock_timestamp() as now_) t
  cross join lateral (
-   select t.now_ - interval '720 hours' * (1 - n::float8 / %(rows)s) as at) c
+   select t.now_ - make_interval(hours => %(hours)s) * (1 - n::float8 / %(rows)s) as at) c
  cross join lateral (
    select case n %% 25 when 0 then 'PARKED' when 1 then 'RETRY' else 'ARCHIVE' end as disposition) k
  order by n;

@@ -128,7 +128,7 @@ select 'cost', sum(s.cost_used) from {schema}.scope s;
 
 -- name: new_matches
 -- Ingested by hand, and evaluated by hand: the rows and events that are left, each written once.
-with t as materialized (select clock_timestamp() as now_),
+with t as materialized (select clock_timestamp() as now_, gen_random_uuid() as token),
 given as materialized (
   select g.*, recoup.new_id() as id from unnest(%(keys)s::text[], %(messages)s::text[]) g (key, message)),
 opened as (
@@ -143,10 +143,10 @@ incident as (
 matched as (
   insert into raw.failure_match (failure_match_id, incident_id, source, idempotency_key, subject_kind, subject_ref,
                                  error_message, error_signature, category, digest, status, evaluate_at, match_until,
-                                 evaluation_no, policy_version, created_at, updated_at)
+                                 evaluation_no, token, policy_version, created_at, updated_at)
   select g.id, i.incident_id, %(source)s, g.key, 'outside', g.key, g.message, %(signature)s, 'TRANSIENT',
          sha256(convert_to(g.message, 'UTF8')), 'evaluated', t.now_ + interval '72 hours',
-           t.now_ + interval '30 days', 1,
+           t.now_ + interval '30 days', 1, t.token,
          1, t.now_, t.now_
     from given g, incident i, t
   on conflict do nothing
@@ -161,25 +161,40 @@ evaluated as (
 created as (
   insert into raw.candidate (failure_match_id, incident_id, error_signature, subject_kind, recommended_action,
                              action_name, action_type, parameters, cost, timeout_s, is_automated, requires_approval,
-                             confidence, confidence_of, evidence, decide_by, policy_version, created_at, updated_at)
+                             confidence, confidence_of, evidence, confidence_basis, decide_by, policy_version,
+                             created_at, updated_at)
   select m.failure_match_id, m.incident_id, %(signature)s, 'outside', 'retry_exponential', 'retry_exponential', 'retry',
-         '{}', 1, 300, true, false, 0.5, 'retry_exponential', 0, t.now_ + interval '72 hours', 1, t.now_, t.now_
+         '{}', 1, 300, true, false, 0.5, 'retry_exponential', 0,
+         '{"of": 0, "good": 0, "mean": 0.5, "action": [0.0, 0.0], "source": [0.0, 0.0], "awaiting": 0,
+           "category": [0.0, 0.0], "expected": 0.5}',
+         t.now_ + interval '72 hours', 1, t.now_, t.now_
     from matched m, t
   returning candidate_id, failure_match_id, incident_id),
 logged as (
   insert into raw.provenance (incarnation, logged_at, event_type, candidate_id, failure_match_id, incident_id, number,
-                              from_status, to_status, action_name, confidence, evidence, policy_version, actor,
-                                actor_id,
-                              authority)
+                              from_status, to_status, action_name, confidence, evidence, token, outcome, reason, facts,
+                              policy_version, actor, actor_id, authority)
   select 1, t.now_, e.event_type, case when e.of_candidate then c.candidate_id end, c.failure_match_id, c.incident_id,
-         1, e.from_status, e.to_status, 'retry_exponential', 0.5, 0, 1, 'system', 'bench', e.authority
-    from created c, t, (values ('match_created', false, null, 'new', 'recoup_matcher'),
-      ('rule_evaluated', false, null, 'done', 'recoup_rule_engine'), ('created', true, null, 'pending',
-        'recoup_matcher'),
-      ('action_selected', true, 'pending', 'pending', 'recoup_evaluator'),
-      ('confidence_updated', true, 'pending', 'pending', 'recoup_matcher'),
-      ('match_evaluated', false, 'new', 'evaluated', 'recoup_evaluator'))
-      e (event_type, of_candidate, from_status, to_status, authority))
+         e.number, e.from_status, e.to_status, e.action, e.confidence, e.evidence,
+         case when e.outcome is not null then t.token end, e.outcome, e.reason, e.facts, e.version, 'system', 'bench',
+         e.authority
+    from created c, t, (values
+      ('match_created', false, null::integer, null, 'new', null, null::float8, null::integer, null, null,
+       null::jsonb, 1, 'recoup_matcher'),
+      ('rule_evaluated', false, 1, null, 'done', 'retry_exponential', 1, null, null, 'plan', null, 1,
+       'recoup_rule_engine'),
+      ('created', true, null, null, 'pending', 'retry_exponential', null, null, null, null, null, 1, 'recoup_matcher'),
+      ('action_selected', true, null, 'pending', 'pending', 'retry_exponential', null, null, null, null,
+       '{"cost": 1, "type": "retry", "timeout_s": 300, "execute_by": null, "is_automated": true,
+         "parameters": "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+         "held_for_review": false, "requires_approval": false}', null, 'recoup_evaluator'),
+      ('confidence_updated', true, null, 'pending', 'pending', 'retry_exponential', 0.5, 0, null, null,
+       '{"before": 0, "basis": {"of": 0, "good": 0, "mean": 0.5, "action": [0.0, 0.0], "source": [0.0, 0.0],
+         "awaiting": 0, "category": [0.0, 0.0], "expected": 0.5}}', null, 'recoup_matcher'),
+      ('match_evaluated', false, 1, 'new', 'evaluated', null, null, null, 'SUCCEEDED', null, null, 1,
+       'recoup_evaluator'))
+      e (event_type, of_candidate, number, from_status, to_status, action, confidence, evidence, outcome, reason, facts,
+         version, authority))
 select candidate_id from created;
 
 -- name: tally_ingested

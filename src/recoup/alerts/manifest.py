@@ -19,7 +19,7 @@ def alerts(domains: Sequence[Domain]) -> Domain:
         name="alerts",
         package="recoup.alerts",
         description="Judges what every domain measures by the rules of the policy, and notifies people once.",
-        release=1,
+        release=3,
         lifecycles=(ALERT, SILENCE),
         logs=(EVENTS,),
         routines=routines("recoup.alerts", "policy", "rules", "recorder", "notices", "judging"),
@@ -38,6 +38,7 @@ def alerts(domains: Sequence[Domain]) -> Domain:
         invariants=INVARIANTS,
         checks=(checks.alerts,),
         refusals=refusals.LAWS,
+        api=("recoup.api.routes.notices:ALERTS",),
         commands=(
             Command(
                 name="alerts",

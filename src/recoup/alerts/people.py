@@ -5,7 +5,8 @@ from datetime import timedelta
 from uuid import UUID
 
 from recoup import deliveries
-from recoup.alerts.policy import AlertPolicy
+from recoup.alerts.listing import RuleStatus
+from recoup.alerts.policy import AlertPolicy, matches
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.policy import versions
@@ -26,7 +27,7 @@ def silence(tx: Transaction, rule: str, *, key: str = EVERY, lasts: timedelta, r
     if not timedelta(0) < lasts <= LONGEST:
         raise InputRefused("silence_length", "A silence lasts up to 90 days.", "Write for example: --for 2h")
     known = versions.active(tx).policy[AlertPolicy].rules
-    if not any(_matches(rule, name) for name in known):
+    if not any(matches(rule, name) for name in known):
         raise _unknown_rule(rule, known)
     if not 1 <= len(key.encode()) <= 200:
         raise InputRefused("silence_key", "A key has 1 to 200 bytes.", "See the keys: recoup alerts rules")
@@ -73,8 +74,16 @@ def send_test(tx: Transaction, rule: str | None = None, *, key: str = OVERALL, r
     return [deliveries.send(tx, name, words, body) for name in routes]
 
 
-def _matches(pattern: str, name: str) -> bool:
-    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+def known_rule(tx: Transaction, rule: str) -> None:
+    """Refuse the name of a rule that the policy does not have."""
+    known = versions.active(tx).policy[AlertPolicy].rules
+    if rule not in known:
+        raise _unknown_rule(rule, known)
+
+
+def covers(rule: str, key: str, one: RuleStatus) -> bool:
+    """Whether a silence of this rule and key is one of this rule for this key."""
+    return one.key is not None and matches(rule, one.rule) and matches(key, one.key)
 
 
 def _unknown_rule(rule: str, known: Iterable[str]) -> InputRefused:

@@ -6,14 +6,15 @@ no secret is a part of it: the same holds as for routes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from recoup.deliveries.policy import DeliveryPolicy, RouteName, RouteOrNone
-from recoup.policy.section import Part, Section, one_of, wrong_value
+from recoup.errors.policy import ErrorPolicy
+from recoup.policy.section import Part, Section, one_of, shipped_values, wrong_value
 
 Name = Annotated[
     str,
@@ -44,6 +45,11 @@ Words = Annotated[
 ]
 
 
+def matches(pattern: str, name: str) -> bool:
+    """Whether a name is this one, or begins as this one before its *. As recoup.matches_pattern."""
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+
+
 class Action(Section):
     """The routes that an alert notifies: those of its key, of the owner of its table, or of the action."""
 
@@ -62,6 +68,10 @@ class Rule(Section):
     keys: Annotated[Patterns, Field(default_factory=list)]  # empty: all
     for_s: Annotated[int, Field(ge=0, le=604_800)] | None = None  # None: as for all rules
     check: Words = ""  # what to check first
+
+    def is_for(self, key: str | None) -> bool:
+        """Whether it is for this key; None: for every one."""
+        return not self.keys or (key is not None and any(matches(pattern, key) for pattern in self.keys))
 
     @field_validator("check")
     @classmethod
@@ -129,6 +139,16 @@ class AlertPolicy(Part):
     rules: dict[Name, Rule]
     maintenance: Annotated[dict[Name, Window], Field(default_factory=dict, max_length=100)]
 
+    @classmethod
+    def base(cls, document: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The shipped values; without rules for tables of the documents if the profile has none of these."""
+        shipped = shipped_values(cls)
+        if not ErrorPolicy.is_empty(document):
+            return shipped
+        gone = set(ErrorPolicy.shipped().tables)
+        rules = {name: rule for name, rule in shipped["rules"].items() if not set(rule.get("keys", ())) & gone}
+        return {**shipped, "rules": rules}
+
     @field_validator("rules")
     @classmethod
     def _signals_are_known(cls, rules: dict[str, Rule], info: ValidationInfo) -> dict[str, Rule]:
@@ -144,6 +164,12 @@ class AlertPolicy(Part):
             if rule.action not in self.actions:
                 raise wrong_value(f"rules.{name}.action", rule.action, one_of(rule.action, self.actions))
         return self
+
+    def threshold(self, signal: str, key: str | None = None) -> float | None:
+        """The lowest threshold of a signal, of rules for this key or for every one; None: no rule is about it."""
+        return min(
+            (rule.above for rule in self.rules.values() if rule.signal == signal and rule.is_for(key)), default=None
+        )
 
     def check_with(self, whole: Section) -> None:
         """Routes are those of the section on deliveries."""

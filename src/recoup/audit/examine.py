@@ -2,21 +2,21 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 
 import psycopg
 from psycopg import IsolationLevel
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composed, Identifier
 
-from recoup.audit.invariant import Built, Invariant, Offending, Query
+from recoup.audit.invariant import Built, Invariant, NotChecked, Offending, Query
 from recoup.database.connection import Transaction, begin_incarnation
 from recoup.database.pinned import pin
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import Refusal
+from recoup.settings import Settings
 
 MAX_ROWS = 100  # rows shown per invariant; all are counted
 WORK_MEMORY = "64MB"  # for sorts and hashes: the default would spill a log of a million events to disk, twice
@@ -43,19 +43,21 @@ class InvariantResult:
     found: int  # rows that break it
     rows: tuple[Offending, ...]  # at most MAX_ROWS of these
     seconds: float
+    note: str | None = None  # what could not be checked from here, and why
 
 
 def audit(
     connection: Transaction,
     invariants: Sequence[Invariant],
     *,
+    settings: Settings | None = None,
     whole: Sequence[str] = (),
     say: Say = lambda place, invariant: None,
 ) -> list[InvariantResult]:
     """Check all invariants in one snapshot: concurrent work is not seen and not delayed.
 
-    Takes a connection in autocommit. ``whole`` are tables whose partitions must not be dropped meanwhile. ``say`` is
-    called before each invariant.
+    Takes a connection in autocommit. ``settings`` say where things outside of the database are. ``whole`` are tables
+    whose partitions must not be dropped meanwhile. ``say`` is called before each invariant.
     """
     begin_incarnation(connection)
     before = connection.isolation_level
@@ -69,7 +71,7 @@ def audit(
                 " set_config('idle_in_transaction_session_timeout', '0', true), set_config('work_mem', %s, true)",
                 (Authority.READER.role, WORK_MEMORY),
             )
-            return examine(connection, invariants, say=say)
+            return examine(connection, invariants, settings=settings, say=say)
     finally:
         connection.isolation_level, connection.read_only = before, None
 
@@ -83,7 +85,11 @@ def _hold(connection: Transaction, tables: Sequence[str]) -> None:
 
 
 def examine(
-    tx: Transaction, invariants: Sequence[Invariant], *, say: Say = lambda place, invariant: None
+    tx: Transaction,
+    invariants: Sequence[Invariant],
+    *,
+    settings: Settings | None = None,
+    say: Say = lambda place, invariant: None,
 ) -> list[InvariantResult]:
     """Check each invariant in the caller's transaction. One whose query fails counts as broken, and stops no other."""
     answered: dict[Query | Built, _Answer] = {}
@@ -92,7 +98,7 @@ def examine(
         say(place, invariant)
         begun = time.perf_counter()
         if invariant.query is None:
-            answer = _answered(tx, partial(_checked, tx, invariant))
+            answer = _answered(tx, partial(_checked, tx, invariant, settings))
         elif invariant.query in answered:  # its rows were found with those of another one
             answer = answered[invariant.query]
         else:
@@ -108,6 +114,7 @@ def examine(
                 found=1 if answer.error is not None else answer.found.get(invariant.id, 0),
                 rows=tuple(rows),
                 seconds=round(time.perf_counter() - begun, 3),
+                note=answer.note,
             )
         )
     return results
@@ -120,6 +127,7 @@ class _Answer:
     rows: dict[str, list[Offending]]
     found: dict[str, int]
     error: str | None = None
+    note: str | None = None
 
 
 def _answered(tx: Transaction, ask: Callable[[], _Answer]) -> _Answer:
@@ -157,8 +165,23 @@ def _counted(query: SQL) -> Composed:
     ).format(query=query, most=MAX_ROWS)
 
 
-def _checked(tx: Transaction, invariant: Invariant) -> _Answer:
-    assert invariant.check is not None, f"{invariant.id} has neither query nor check"
-    offending = iter(invariant.check(tx))
-    rows = list(islice(offending, MAX_ROWS))
-    return _Answer(rows={invariant.id: rows}, found={invariant.id: len(rows) + sum(1 for _ in offending)})
+def _checked(tx: Transaction, invariant: Invariant, settings: Settings | None) -> _Answer:
+    rows: list[Offending] = []
+    found, note = 0, None
+    try:
+        for row in _offending(tx, invariant, settings):
+            found += 1
+            if found <= MAX_ROWS:
+                rows.append(row)
+    except NotChecked as unseen:
+        note = str(unseen)
+    return _Answer(rows={invariant.id: rows}, found={invariant.id: found}, note=note)
+
+
+def _offending(tx: Transaction, invariant: Invariant, settings: Settings | None) -> Iterable[Offending]:
+    if invariant.check is not None:
+        return invariant.check(tx)
+    assert invariant.outside is not None, f"{invariant.id} has no query and no check"
+    if settings is None:
+        raise NotChecked("No settings were given that say where it is.")
+    return invariant.outside(tx, settings)

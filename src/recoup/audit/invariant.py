@@ -7,9 +7,15 @@ from psycopg.sql import SQL
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
+from recoup.settings import Settings
 
 Offending = Mapping[str, object]
 Check = Callable[[Transaction], Iterable[Offending]]
+Outside = Callable[[Transaction, Settings], Iterable[Offending]]
+
+
+class NotChecked(Exception):  # noqa: N818 - an answer, not an error
+    """Raised by a check, after the rows it found: what it cannot see from here, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +44,16 @@ class Built:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invariant:
-    """One rule. Broken by each row that its query returns under its id, or that its check yields."""
+    """One rule. Broken by each row that its query returns under its id, or that its check yields.
+
+    It has a query, a check, or a check of what lies outside of the database, where the settings say.
+    """
 
     id: str  # document/section/name
     description: str
     query: Query | Built | None = None
     check: Check | None = None
+    outside: Outside | None = None
     also: tuple[str, ...] = ()  # further rules of the documents that it checks, by id
 
     @property

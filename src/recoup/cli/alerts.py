@@ -8,13 +8,15 @@ from uuid import UUID
 from cyclopts import App, Parameter
 
 from recoup import alerts
+from recoup.alerts.people import covers, known_rule
 from recoup.alerts.policy import AlertPolicy
-from recoup.cli.clock import duration
 from recoup.cli.context import acting, opened
 from recoup.cli.output import Column, Demo, Json, Limit, command, print_fields, print_rows
 from recoup.deliveries import secrets
 from recoup.deliveries.policy import DeliveryPolicy
 from recoup.deliveries.routes import resolved
+from recoup.durations import duration
+from recoup.formatting import plural
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import versions
 from recoup.signals import OVERALL
@@ -101,8 +103,11 @@ def list_(
     """
     with acting(Authority.READER, demo=demo) as tx:
         found = alerts.alerts(tx, ended=all_, rule=rule, limit=limit, after=after)
+        if not found and rule is not None:
+            known_rule(tx, rule)
     rows = found if json else [_read(asdict(one)) for one in found]
-    print_rows(rows, as_json=json, columns=None if json else COLUMNS, empty="No alert fires.")
+    empty = "No alert has fired yet." if all_ else "No alert fires."
+    print_rows(rows, as_json=json, columns=None if json else COLUMNS, empty=empty)
 
 
 @app.command
@@ -164,10 +169,17 @@ def silence(
     """
     with acting(Authority.OPERATOR, demo=demo, reason=reason) as tx:
         made = alerts.silence(tx, rule, key=key, lasts=duration(for_), reason=reason)
+        covered = [one for one in alerts.rules(tx) if covers(rule, key, one)]
+    firing = sum(one.condition == "firing" for one in covered)
     if json:
-        print_fields({"silence_id": made}, as_json=True)
+        print_fields({"silence_id": made, "covers": len(covered), "firing": firing}, as_json=True)
+        return
+    print(f"silence {made} is active")
+    if covered:
+        print(f"It covers {plural(len(covered), 'rule and key', 'rules and keys')}; {firing:,} of them fire now.")
     else:
-        print(f"silence {made} is active\nTo end it: {command(f'alerts unsilence {made} --reason WHY', demo=demo)}")
+        print(f"It covers nothing that is measured now. See the keys: {command('alerts rules', demo=demo)}")
+    print(f"To end it: {command(f'alerts unsilence {made} --reason WHY', demo=demo)}")
 
 
 @app.command

@@ -66,7 +66,7 @@ def _ask(invariants: Sequence[Invariant], *, demo: bool) -> list[InvariantResult
         opened(demo=demo) as database,
         contextlib.closing(connect(database.conninfo, database.settings)) as connection,
     ):
-        return audit(connection, invariants, whole=whole, say=_progress(len(invariants)))
+        return audit(connection, invariants, settings=database.settings, whole=whole, say=_progress(len(invariants)))
 
 
 def _progress(count: int) -> Say:
@@ -82,10 +82,11 @@ def _progress(count: int) -> Say:
 
 
 def _each(verdicts: Sequence[InvariantResult]) -> list[dict[str, object]]:
-    return [
-        {"id": v.id, "verdict": "holds" if v.holds else "broken", "rows": v.found, "seconds": f"{v.seconds:.2f}"}
-        for v in verdicts
-    ]
+    return [{"id": v.id, "verdict": _verdict(v), "rows": v.found, "seconds": f"{v.seconds:.2f}"} for v in verdicts]
+
+
+def _verdict(result: InvariantResult) -> str:
+    return "broken" if not result.holds else "not checked" if result.note else "holds"
 
 
 def _by_document(verdicts: Sequence[InvariantResult]) -> list[dict[str, object]]:
@@ -116,7 +117,14 @@ def _print(verdicts: Sequence[InvariantResult], *, verbose: bool) -> None:
             print(f"The first {len(verdict.rows)} of {verdict.found:,} rows that break it:")
         for row in verdict.rows:
             print(f"  {_in_words(row)}")
+    unseen = [verdict for verdict in verdicts if verdict.note]
+    for verdict in unseen:
+        print(f"\n{verdict.id}: not checked, or not all of it\n{verdict.description}\n  {verdict.note}")
     if broken:
         print(f"\n{len(broken)} of {len(verdicts)} invariants {'is' if len(broken) == 1 else 'are'} broken.")
+    elif unseen:
+        print(
+            f"\n{len(verdicts) - len(unseen)} of {len(verdicts)} invariants hold; see above for what was not checked."
+        )
     else:
         print(f"\nAll {len(verdicts)} invariants hold.")

@@ -1,8 +1,6 @@
 """``recoup clock``"""
 
-import re
 from collections.abc import Callable
-from datetime import timedelta
 
 from cyclopts import App
 
@@ -11,8 +9,8 @@ from recoup.cli.context import acting
 from recoup.cli.output import Demo, Json, print_fields
 from recoup.clock import ClockStatus
 from recoup.database.connection import Transaction
+from recoup.durations import duration
 from recoup.lifecycles.declaration import Authority
-from recoup.refusals import InputRefused
 
 app = App(
     name="clock",
@@ -20,7 +18,6 @@ app = App(
     "recoup migrate --simulated-from TIME.",
     help_format="plaintext",
 )
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @app.command
@@ -47,22 +44,6 @@ def advance(by: str, *, demo: Demo = False, json: Json = False) -> None:
 def release(*, demo: Demo = False, json: Json = False) -> None:
     """Switch a simulated clock to real time, for good."""
     _operate(clock.release, demo=demo, as_json=json)
-
-
-def duration(text: str) -> timedelta:
-    """A number and a unit, as a person writes it."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", text.strip().lower())
-    if match is None:
-        raise InputRefused(
-            "bad_duration",
-            f"{text!r} is not a duration.",
-            "Write a number and a unit: 90s, 30m, 24h, 3d or 2w.",
-            given=text,
-        )
-    try:
-        return timedelta(**{UNITS[match[2]]: float(match[1])})
-    except OverflowError:
-        raise InputRefused("bad_duration", f"{text!r} is too long.", "Give a smaller number.", given=text) from None
 
 
 def _operate(verb: Callable[[Transaction], ClockStatus], *, demo: bool, as_json: bool) -> None:

@@ -20,6 +20,7 @@ from recoup.domain import releases
 from recoup.domains import DOMAINS
 from recoup.refusals import InputRefused
 from recoup.settings import Settings, load
+from recoup.up.home import refuse_if_served
 
 app = App(
     name="db",
@@ -50,6 +51,7 @@ def start(*, json: Json = False) -> None:
 def stop() -> None:
     """Stop the embedded server. Connections end; committed work is safe."""
     settings = _embedded_only(load(), "stop")
+    refuse_if_served(settings, "its server")
     print("stopped" if embedded.stop(settings) else "not running")
 
 

@@ -1,6 +1,8 @@
 """``recoup demo``: a part for each domain that has one, in one database and one simulated time."""
 
 import importlib
+import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -8,7 +10,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from recoup import clock, observe
+from recoup import clock, observe, policy
 from recoup.cli.context import opened
 from recoup.database import access
 from recoup.database.connection import Database
@@ -18,6 +20,9 @@ from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, MigrationRefused, ServerRefused
 from recoup.schema.migrate import migrate
 from recoup.settings import Settings, load
+from recoup.up.home import refuse_if_served
+from recoup.worker import register
+from recoup.worker.policy import WorkerPolicy
 
 app = App(
     name="demo",
@@ -36,6 +41,13 @@ def everything(*, fresh: Fresh = False) -> None:
         _found(part.show)()
 
 
+def ensure_all() -> None:
+    """Build every part of the demo that is missing. What was built is shown."""
+    if _ensure(PARTS, fresh=False):
+        for part in PARTS:
+            _found(part.show)()
+
+
 def _command(part: Demo) -> Callable[..., None]:
     def show(*, fresh: Fresh = False) -> None:
         _ensure((part,), fresh=fresh)
@@ -49,15 +61,40 @@ for one in PARTS:
     app.command(_command(one), name=one.name)
 
 
-def _ensure(wanted: Sequence[Demo], *, fresh: bool) -> None:
-    """Build what is missing. The parts share one database and its time, so they are built together."""
+def _ensure(wanted: Sequence[Demo], *, fresh: bool) -> bool:
+    """Build what is missing. The parts share one database and its time, so they are built together.
+
+    Returns whether anything was.
+    """
     settings = load()
     built = _built(settings)
-    if fresh or not built.issuperset(part.name for part in wanted):
-        parts = [part for part in PARTS if part in wanted or part.name in built]
-        plays = [_found(part.play) for part in parts]  # before anything is dropped
-        assert plays
-        _build(settings, parts)
+    if not fresh and built.issuperset(part.name for part in wanted):
+        return False
+    parts = [part for part in PARTS if part in wanted or part.name in built]
+    # Before anything is dropped.
+    assert all(_found(path) for part in parts for path in (part.play, part.ending) if path)
+    refuse_if_served(settings, "the demo's database", demo=True)
+    _refuse_if_worked_on(settings)
+    _build(settings, parts)
+    return True
+
+
+def _refuse_if_worked_on(settings: Settings) -> None:
+    """Refuse to drop a database that a worker works on, here or on another machine."""
+    try:
+        with opened(demo=True, settings=settings) as database, database.transaction(Authority.READER) as tx:
+            values = policy.in_force(tx).policy[WorkerPolicy]
+            found = register.alive(tx, within_s=values.lost_after_s)
+    except (MigrationRefused, ServerRefused):
+        return  # nobody can work on that
+    for name, host, pid in found:
+        if host != socket.gethostname() or os.path.exists(f"/proc/{pid}"):
+            raise ServerRefused(
+                "demo_served",
+                f"The worker {name} (process {pid} on {host}) works on the demo's database.",
+                "Stop it first; or wait until recoup workers --demo does not list it as running.",
+                worker=name, host=host, pid=pid,
+            )  # fmt: skip
 
 
 @contextmanager
@@ -104,13 +141,18 @@ def _built(settings: Settings) -> frozenset[str]:
 def _build(settings: Settings, parts: Sequence[Demo]) -> None:
     observe.configure(level="error")  # what fails in the play is part of it
     access.ensure_demo_database(settings, anew=True)
-    begin = (datetime.now(UTC) - max(part.span for part in parts)).replace(microsecond=0)
+    parts = sorted(parts, key=lambda part: part.span, reverse=True)
+    span = parts[0].span if parts[0].hosts else _span(parts)
+    begin = (datetime.now(UTC) - span).replace(microsecond=0)
     print(f"Building the demo in simulated time, from {begin:%Y-%m-%d %H:%M} UTC to the present.")
     login = access.login(settings)
     with access.administration(settings, demo=True) as connection:
         migrate(connection, DOMAINS, login=login, simulated_from=begin)
     with opened(demo=True, settings=settings) as database:
-        _play(database, sorted(parts, key=lambda part: part.span, reverse=True))
+        _play(database, parts)
+        for part in parts:
+            if part.ending is not None:
+                _found(part.ending)(database, _say)
         with database.transaction(Authority.OPERATOR) as tx:
             now = clock.read(tx).now
             clock.advance(tx, max(datetime.now(UTC) - now, datetime.resolution))
@@ -119,11 +161,23 @@ def _build(settings: Settings, parts: Sequence[Demo]) -> None:
 
 
 def _play(database: Database, parts: Sequence[Demo]) -> None:
-    """Build the longest part, and in its last days the next one."""
-    if parts:
-        longest, *others = parts
-        meanwhile = (lambda: _play(database, others)) if others else None
-        _found(longest.play)(database, _say, meanwhile, others[0].span if others else timedelta(0))
+    """Build the longest part, and in its last days or after it the others, one after the other."""
+    longest, *rest = parts
+    others = sorted(rest, key=lambda part: part.ending is None)  # what has no ending of its own ends last
+
+    def the_others() -> None:
+        for part in others:
+            _found(part.play)(database, _say, None, timedelta(0))
+
+    if longest.hosts and others:
+        _found(longest.play)(database, _say, the_others, _span(others))
+    else:
+        _found(longest.play)(database, _say, None, timedelta(0))
+        the_others()
+
+
+def _span(parts: Sequence[Demo]) -> timedelta:
+    return sum((part.span for part in parts), timedelta(0))
 
 
 def _say(line: str) -> None:

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from cyclopts import Parameter
 
-from recoup.cli.clock import duration
 from recoup.cli.completers import error_tables
+from recoup.durations import duration
 from recoup.errors.listing import Filter
 from recoup.errors.vocabulary import Category, Severity
 

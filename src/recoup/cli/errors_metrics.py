@@ -9,6 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from recoup.alerts.policy import AlertPolicy
 from recoup.cli.charts import bar, percent, sparkline
 from recoup.cli.completers import error_tables
 from recoup.cli.context import acting
@@ -27,6 +28,7 @@ from recoup.errors.trend import KINDS, Trends
 from recoup.files import Format, Row, Wanted, format_named, opened
 from recoup.formatting import duration, plural, timestamp
 from recoup.lifecycles.declaration import Authority
+from recoup.policy import versions
 from recoup.refusals import InputRefused
 
 Tables = Annotated[
@@ -118,6 +120,7 @@ def stats(*, table: Tables = (), demo: Demo = False, json: Json = False) -> None
         measured = measuring.metrics(tx, tables=table)
         hours = trend.trends(tx, tables=table)
         days = trend.trends(tx, step=timedelta(days=1), steps=DAYS, tables=table)
+        policy = versions.active(tx).policy[AlertPolicy]
     if json:
         parts = zip(counted, measured.tables, hours.tables, days.tables, strict=True)
         rows = [{**asdict(one), "metrics": rates, "hours": h, "days": d} for one, rates, h, d in parts]
@@ -131,7 +134,7 @@ def stats(*, table: Tables = (), demo: Demo = False, json: Json = False) -> None
     )
     if counted:
         print()
-        print_metrics(measured)
+        print_metrics(measured, policy)
         print()
         _print_trends("hour", hours)
         _print_trends("day", days)
@@ -140,40 +143,49 @@ def stats(*, table: Tables = (), demo: Demo = False, json: Json = False) -> None
 def metrics(*, table: Tables = (), demo: Demo = False, json: Json = False) -> None:
     """Show the metrics of the last 24 hours: each rate against its threshold, and by table.
 
-    Bars: the threshold is in the middle. A rate without a value has nothing to be computed from. The error rate needs
-    processed counts of the hub: recoup errors processed TABLE COUNT. ! is above the threshold.
+    Bars: the threshold is in the middle, the lowest of the policy's alert rules. A rate without a value has nothing to
+    be computed from. The error rate needs processed counts of the hub: recoup errors processed TABLE COUNT. ! is above
+    the threshold.
 
     For example: recoup errors metrics --table outreach.dol_errors
     """
     with acting(Authority.READER, demo=demo) as tx:
         found = measuring.metrics(tx, tables=table)
-    print_fields(found, as_json=True) if json else print_metrics(found)
+        policy = versions.active(tx).policy[AlertPolicy]
+    print_fields(found, as_json=True) if json else print_metrics(found, policy)
 
 
-def print_metrics(found: Metrics) -> None:
+def print_metrics(found: Metrics, policy: AlertPolicy) -> None:
     """The rates of all tables together as bars, then of each table."""
-    print(f"24 hours until {timestamp(found.until)}, all tables together")
+    whose = found.tables[0].error_table if len(found.tables) == 1 else f"{len(found.tables)} tables together"
+    print(f"24 hours until {timestamp(found.until)}, {whose}")
     for metric in METRICS:
         one = getattr(found.overall, metric.name)
         of = f"of {one.of:,.0f} {COUNTED[metric.name]}"
         name = metric.name.replace("_", " ").replace("ttl", "TTL")
-        print(f"{name:<24}{percent(one.value):>7}  {bar(one.value, metric.threshold)}  >{metric.threshold:>3.0%}  {of}")
+        above = policy.threshold(metric.name) or metric.threshold
+        print(f"{name:<24}{percent(one.value):>7}  {bar(one.value, above)}  >{_threshold(above):>4}  {of}")
     overall = found.overall
     print(
         f"parked {overall.parked_errors:,}, blocking {overall.blocking_errors:,};"
         f" {overall.parked_per_day:,} of {overall.recorded:,} recorded were parked within 24 hours\n"
     )
-    print_rows([_rates(one) for one in found.tables], as_json=False, columns=METRIC_COLUMNS, empty="")
+    print_rows([_rates(one, policy) for one in found.tables], as_json=False, columns=METRIC_COLUMNS, empty="")
     missing = [one.error_table for one in found.tables if one.no_processed_count]
     if missing:
         print(f"\nNo processed count for an hour: {', '.join(missing)}")
 
 
-def _rates(one: TableMetrics) -> dict[str, object]:
+def _threshold(share: float) -> str:
+    return f"{round(share * 100, 1):g}%"
+
+
+def _rates(one: TableMetrics, policy: AlertPolicy) -> dict[str, object]:
     told: dict[str, object] = {name: getattr(one, name) for name in ("error_table", "recorded", "ignored", "processed")}
     for metric in METRICS:
         value = getattr(one, metric.name).value
-        told[metric.name] = percent(value) + (" !" if value is not None and value > metric.threshold else "")
+        above = policy.threshold(metric.name, one.error_table) or metric.threshold
+        told[metric.name] = percent(value) + (" !" if value is not None and value > above else "")
     return told
 
 

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from cyclopts import Parameter, validators
 
-from recoup.cli.clock import duration
 from recoup.cli.context import acting, opened, person
 from recoup.cli.demo import handlers as demo_handlers
 from recoup.cli.output import Demo, Json, ends_with, print_fields, print_rows, refuse_unheard, say, shown
+from recoup.durations import duration
 from recoup.errors import foreground, lookup, retrying
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.retrying import Ended, Failed, Succeeded

@@ -43,7 +43,9 @@ app.command(
     name="policy",
     help="Show and change the settings that drive decisions: limits, waits, retention.",
 )
+app.command("recoup.cli.up:up", name="up", help="Serve: server, schema, worker and API in one command.")
 app.command("recoup.cli.worker:worker", name="worker", help="Run background tasks until stopped.")
+app.command("recoup.cli.api:api", name="api", help="Serve the HTTP API until stopped.")
 app.command("recoup.cli.worker:duties", name="duties", help="List background tasks: last run, lag, done, failed.")
 app.command("recoup.cli.worker:workers", name="workers", help="List running, stopped and lost workers.")
 app.command(
@@ -74,8 +76,8 @@ def main() -> None:
 
     SIGTERM ends every command as Ctrl-C does, also where that is ignored, as in the background of a script.
     """
-    signal.signal(signal.SIGTERM, _interrupt)
-    sys.exit(_answered(lambda: app(_without_options(sys.argv[1:]))))
+    signal.signal(signal.SIGTERM, interrupt)
+    sys.exit(answered(lambda: app(_without_options(sys.argv[1:]))))
 
 
 def _without_options(given: Sequence[str]) -> list[str]:
@@ -101,18 +103,20 @@ def _without_options(given: Sequence[str]) -> list[str]:
     return left
 
 
-def _interrupt(number: int, _frame: object) -> NoReturn:
+def interrupt(number: int, _frame: object) -> NoReturn:
+    """What a signal does to a command that has no other answer to it."""
     raise KeyboardInterrupt(number)
 
 
-def _answered(run: Callable[[], object]) -> int:
+def answered(run: Callable[[], object]) -> int:
+    """Run it, print what it refuses, and return the exit status."""
     try:
         run()
     except Refusal as refusal:
         return _print_refusal(refusal)
-    except KeyboardInterrupt as interrupt:
+    except KeyboardInterrupt as asked:
         print("interrupted", file=sys.stderr)
-        return 128 + int(interrupt.args[0] if interrupt.args else signal.SIGINT)
+        return 128 + int(asked.args[0] if asked.args else signal.SIGINT)
     except BrokenPipeError:  # the reader of our output stopped reading
         from recoup.cli.output import unheard
 

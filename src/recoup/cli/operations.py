@@ -123,8 +123,11 @@ def print_operation(database: Database, operation_id: UUID, *, watch: bool, demo
         _print(found, outcomes, unserved, demo=demo)
         if found.canary is not None:
             print("\nHistory")
+            lines = [(timestamp(one.logged_at), f"{one.to_status} step {one.step}: {one.why}") for one in events]
+            # A step that has gone is one more event, for the same reason.
+            texts = [text for _, text in lines]
             print_wrapped(
-                [(timestamp(one.logged_at), f"{one.to_status} step {one.step}: {one.why}") for one in events], indent=2
+                [line for line, before in zip(lines, [None, *texts], strict=False) if line[1] != before], indent=2
             )
             print(f"\nNext: {command(_next(found), demo=demo)}")
 
@@ -159,7 +162,7 @@ def _progress(found: Operation) -> str:
 def _counted(outcomes: Outcomes | None) -> str:
     if outcomes is None:
         return ""
-    return f"; {outcomes.succeeded:,} succeeded, {outcomes.failed:,} failed, {outcomes.open:,} open"
+    return f"; by now {outcomes.succeeded:,} succeeded, {outcomes.failed:,} failed, {outcomes.open:,} open"
 
 
 def _outcomes(tx: Transaction, found: Operation) -> Outcomes | None:

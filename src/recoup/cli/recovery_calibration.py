@@ -13,7 +13,7 @@ from recoup.lifecycles.declaration import Authority
 from recoup.recovery.calibration import MAX_DAYS, Bin, Score
 from recoup.recovery.calibration import calibration as calibrated
 
-PLOT = 41  # characters from 0 to 1
+PLOT = 37  # characters from 0 to 1: a line has 80 at most
 SCORES = (
     Column("count", "cases", rank=1),
     Column("succeeded", rank=2),
@@ -44,7 +44,9 @@ def calibration(
         return
     total = found.total
     if not total.count:
-        print(f"No outcome within {plural(days, 'day')} teaches anything yet.")
+        asked = [("action", action), ("source", source)]
+        of = "".join(f" of the {what} {shown(name)}" for what, name in asked if name is not None)
+        print(f"No outcome{of} within {plural(days, 'day')} teaches anything yet.")
         return
     print(f"{plural(total.count, 'case')} within {plural(days, 'day')}, {total.succeeded:,} succeeded")
     print(f"Brier score {total.brier:.3f}, calibration error {total.ece:.3f}\n")

@@ -1,6 +1,7 @@
 """``recoup recovery matches|list|incidents|tasks|actions``: how recovery is listed."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from recoup.cli.recovery_filter import ANY, CandidateOptions, enum_word
 from recoup.formatting import plural
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import versions
-from recoup.recovery import listing, people
+from recoup.recovery import listing, new_action, people
 from recoup.recovery.listing import MAX_COUNTED, Candidate, Cursor, Incident, Match
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.vocabulary import CandidateStatus, MatchStatus, SubjectKind
@@ -86,6 +87,7 @@ ACTION_COLUMNS = (
     Column("awaiting", rank=10),
 )
 tasks_app = App(name="tasks", help_format="plaintext")
+actions_app = App(name="actions", help_format="plaintext")
 
 
 def matches(
@@ -236,14 +238,34 @@ def cancel(
     _print_task(ended.task_id, ended.status, json=json)
 
 
+@actions_app.default
 def actions(*, demo: Demo = False, json: Json = False) -> None:
     """List the actions of the active policy, their gates, what they apply to, and their latest outcomes.
 
-    To stop one: recoup pause action NAME --reason …
+    To stop one: recoup pause action NAME --reason …. To begin one of your own: recoup recovery actions new NAME
     """
     with acting(Authority.READER, demo=demo) as tx:
         found = listing.actions(tx, versions.active(tx).policy[RecoveryPolicy])
     print_rows(found, as_json=json, columns=ACTION_COLUMNS, empty="The policy has no actions.")
+
+
+@actions_app.command
+def new(
+    name: Annotated[str, Parameter(help="Its name, in lower case, such as restart_billing.")],
+    *,
+    folder: Annotated[Path, Parameter(help="Where to write the files: next to recoup.toml.")] = Path(),
+    type_: Annotated[new_action.OwnType, Parameter(name="--type", help="What kind of action it is.")] = "retry",
+) -> None:
+    """Write an action of your own to begin with: a module with its function, and its section of the policy.
+
+    For example: recoup recovery actions new restart_billing
+    """
+    module, policy = new_action.create(folder, name, type_)
+    shown = policy.name if folder == Path() else policy
+    print(f"written  {module}\nwritten  {policy}\n\nNext, in recoup.toml, which lies next to the module:")
+    print(f'  [actions]\n  {name} = "{name}:{name}"\n\nThen:')
+    print(f'  recoup policy apply {shown} --reason "…"')
+    print("  recoup doctor            shows whether the function can be imported")
 
 
 def _print_task(task: UUID, status: str, *, json: bool) -> None:

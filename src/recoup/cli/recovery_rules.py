@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter, validators
 
-from recoup.cli.clock import duration
 from recoup.cli.context import acting
 from recoup.cli.output import Column, Demo, Json, Limit, command, print_fields, print_rows, shortened
 from recoup.cli.policy import read_document
+from recoup.durations import duration
 from recoup.formatting import plural
 from recoup.lifecycles.declaration import Authority
 from recoup.recovery import rule_testing
@@ -122,6 +122,8 @@ def _print(found: Replay, *, demo: bool) -> None:
         print("No failures are like that.")
         return
     print(f"{plural(found.evaluations, 'evaluation')} of {plural(found.failures, 'failure')} repeated\n")
+    if not found.is_complete:
+        print("Stopped: conditions take too long (first error). Read less in loops, or test fewer: --limit 10\n")
     rules = [{**_fields(one, RESULT_COLUMNS), "error": one.error} for one in found.rules]
     print_rows(rules, as_json=False, columns=RESULT_COLUMNS, empty=NONE)
     counted = ", ".join(f"{name} {count:,}" for name, count in found.recommended.items())

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from cyclopts import App, Parameter, validators
 
-from recoup.cli.clock import duration
 from recoup.cli.context import acting
 from recoup.cli.output import Column, Demo, Json, Limit, command, print_fields, print_rows
+from recoup.durations import duration
 from recoup.formatting import plural
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import versions

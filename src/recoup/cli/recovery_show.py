@@ -60,6 +60,8 @@ def _summary(found: Shown) -> list[tuple[str, object]]:
         why = ", ".join(last.fired)
         what = last.recommended_action or "nothing"
         lines.append(("Evaluated", f"{plural(match['evaluation_no'], 'time')}; last recommended {what} ({why})"))
+        for name, reason in last.passed_over.items():
+            lines.append(("Passed over", f"{name}: {reason}"))
         for name, error in (last.errors or {}).items():
             lines.append(("Rule failed", f"{name}: {error}"))
     if found.follows is not None:

@@ -18,6 +18,7 @@ from recoup.client.deliveries import Deliveries
 from recoup.client.errors import Errors
 from recoup.client.gate import Gate
 from recoup.client.logs import Subscription
+from recoup.client.partitions import Partitions
 from recoup.client.policies import Policies
 from recoup.client.recovery import Recovery
 from recoup.client.runs import Runs
@@ -35,6 +36,7 @@ __all__ = [
     "Deliveries",
     "Errors",
     "Gate",
+    "Partitions",
     "Policies",
     "Recovery",
     "Runs",
@@ -65,6 +67,11 @@ class Client(Database):
     def recovery(self) -> Recovery:
         """Recovery: report failures, see matches and candidates, decide, open scopes, claim and finish."""
         return Recovery(self)
+
+    @cached_property
+    def partitions(self) -> Partitions:
+        """Partitions: enqueue, retry, reprocess, list, inspect, read, watch, see gaps."""
+        return Partitions(self)
 
     @cached_property
     def deliveries(self) -> Deliveries:
@@ -98,7 +105,7 @@ class Client(Database):
         invariants = chosen(laws.invariants(DOMAINS), only)
         whole = [table for domain in DOMAINS for table in domain.audited_whole]
         with contextlib.closing(connect(self.conninfo, self.settings)) as connection:
-            return audit(connection, invariants, whole=whole)
+            return audit(connection, invariants, settings=self.settings, whole=whole)
 
     def __enter__(self) -> Client:
         return self

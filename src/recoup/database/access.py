@@ -6,6 +6,7 @@ its own on the same server.
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import psycopg
 from psycopg import errors
@@ -75,10 +76,15 @@ def administration(settings: Settings, *, demo: bool = False, database: str | No
 @contextlib.contextmanager
 def opened(settings: Settings, releases: Sequence[Release], *, demo: bool = False) -> Iterator[Database]:
     """The database for everyday work, at a schema this program can work with; or a refusal."""
-    with Database(uri(settings, demo=demo), settings) as database:
+    with Database(uri(settings, demo=demo), of_demo(settings) if demo else settings) as database:
         with contextlib.closing(connect(database.conninfo, settings)) as connection:
             check_schema(connection, releases)
         yield database
+
+
+def of_demo(settings: Settings) -> Settings:
+    """The settings for the demo's database: its raw sink is its own, and never the one that is configured."""
+    return replace(settings, sink=settings.home / "demo-sink", sink_name="demo")
 
 
 def ensure_demo_database(settings: Settings, *, anew: bool) -> None:

@@ -7,7 +7,7 @@ test holds each declaration against the routine in the database.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
@@ -105,8 +105,17 @@ def literal(kind: str, values: Iterable[object]) -> str:
 
     Only what is a number or a UUID goes without quotes: no text of a caller's becomes two elements, or none.
     """
+    if isinstance(values, list) and len(values) > 1 and _is_one_text(values):
+        return "{" + ",".join([_text(values[0], None)] * len(values)) + "}"
     unquoted = UUID if kind == "uuid" else int if kind in NUMBERS else None
     return "{" + ",".join(_texts(values, unquoted)) + "}"
+
+
+def _is_one_text(values: list[object]) -> bool:
+    """Whether all are the same text, or null: most columns of what goes in together are. Asked at the speed of C."""
+    first = values[0]
+    # Only texts and None: other things may be equal and be written differently, as 1 and True.
+    return (first is None or type(first) is str) and values[-1] == first and values.count(first) == len(values)
 
 
 def _texts(values: Iterable[object], unquoted: type | None) -> Iterator[str]:
@@ -116,18 +125,18 @@ def _texts(values: Iterable[object], unquoted: type | None) -> Iterator[str]:
     for value in values:
         if value is not last:
             last = value
-            if value is None:
-                text = "NULL"
-            elif type(value) is unquoted:
-                text = _plain(value)
-            else:
-                text = '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+            text = _text(value, unquoted)
         yield text
 
 
-@lru_cache(maxsize=10_000)  # the ids of a batch are sent with each of its statements
-def _plain(value: UUID | int) -> str:
-    return str(value)
+def _text(value: object, unquoted: type | None) -> str:
+    if value is None:
+        return "NULL"
+    if type(value) is UUID and unquoted is UUID:
+        return f"{value.int:032x}"  # in a fifth of the time of its usual text
+    if type(value) is unquoted:
+        return str(value)
+    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def records(kind: type[Record], columns: Mapping[str, Any]) -> list[Record]:

@@ -77,7 +77,8 @@ def backup(settings: Settings, admin_uri: str, target: Path) -> Path:
             )
         with _temporary_file(target) as part:
             with _owner_granted(connection) as as_owner:
-                options = ["--format=custom", *(["--role", OWNER] if as_owner else [])]
+                # The policies of hubs hold the owner too, and leave out nothing of a session without a hub.
+                options = ["--format=custom", *(["--role", OWNER, "--enable-row-security"] if as_owner else [])]
                 if settings.lock_timeout_ms:
                     # A migration holds tables for itself; here too it is not waited for without end.
                     options.append(f"--lock-wait-timeout={settings.lock_timeout_ms}")

@@ -34,6 +34,7 @@ from recoup.settings import Settings
 
 OLDEST_SERVER = 150000
 
+NO_HUB = "-"  # no hub is called so
 Transaction = Connection[Row]
 # The transactions that are open around this code, in this thread or task.
 OPEN: ContextVar[tuple[TrackedConnection, ...]] = ContextVar("open transactions", default=())
@@ -45,14 +46,20 @@ class Actor:
 
     kind: str
     id: str
+    hub: str | None = None  # sees and changes the rows of this hub alone; empty: of every hub; None: as the database
 
 
 class Database:
-    """One database: hands out transactions from a pool. Safe to share between threads."""
+    """One database: hands out transactions from a pool. Safe to share between threads.
 
-    def __init__(self, conninfo: str, settings: Settings) -> None:
+    ``hub``: of transactions whose actor has none. With :data:`NO_HUB` they see no row of any: what forgets to say who
+    acts gets nothing, instead of everything.
+    """
+
+    def __init__(self, conninfo: str, settings: Settings, *, hub: str | None = None) -> None:
         self.conninfo = conninfo
         self.settings = settings
+        self.hub = hub
         self.direct = True  # a session is ours from login to end; known once it was used
         self._pool: Pool | None = None
         self._opening = threading.Lock()
@@ -110,7 +117,7 @@ class Database:
 
     @cached_property
     def _actor(self) -> Actor:
-        return Actor("system", self.settings.actor)
+        return Actor("system", self.settings.actor, self.hub)
 
     def _unsaid(
         self, held: TrackedConnection, authority: Authority, actor: Actor | None, reason: str | None
@@ -199,7 +206,8 @@ def _open_here(held: TrackedConnection, afterwards: list[Callable[[], object]]) 
 def identity(authority: Authority, actor: Actor, reason: str | None) -> dict[str, str]:
     """The settings that say who acts, under which authority, and why."""
     who = {"role": authority.role, "recoup.actor_kind": actor.kind, "recoup.actor_id": actor.id}
-    return who | {"recoup.reason": in_words(reason or "")}
+    limited = {} if actor.hub is None else {"recoup.hub": actor.hub}
+    return who | limited | {"recoup.reason": in_words(reason or "")}
 
 
 @lru_cache(maxsize=1000)

@@ -40,6 +40,8 @@ from recoup.settings import Settings
 
 DATABASE = "recoup"
 RETRY_S = 0.25
+LEAVING_S = 1.0  # for sessions that have just ended
+POLITE_S = 5  # for sessions that began in the moment in which nobody seemed to be there
 LOG_KEPT_BYTES = 10_000_000  # a longer log is set aside at the next start, in place of the one before
 
 CONF = """\
@@ -129,6 +131,35 @@ def stop(settings: Settings) -> bool:
             return False
         with _locked(settings):
             return ended(home_of(settings) / "data", settings.start_timeout_s)
+
+
+def stop_if_unused(settings: Settings) -> int | None:
+    """Stop the server unless somebody is connected to it. Returns how many were; None: no server ran.
+
+    A client that connects in the last moment is waited for: nobody new is let in, and no session is ended at once.
+    """
+    with _os_errors_refused(settings):
+        if not (home_of(settings) / "lock").exists():
+            return None
+        with _locked(settings):
+            reached = _reach(settings)
+            if reached is None:  # nobody can be connected to one that is starting
+                return 0 if ended(home_of(settings) / "data", settings.start_timeout_s) else None
+            with _connected(reached.server, settings) as connection:
+                others = _others(connection)
+            if others == 0:
+                ended(home_of(settings) / "data", settings.start_timeout_s, politely_s=POLITE_S)
+            return others
+
+
+def _others(connection: psycopg.Connection[tuple[Any, ...]]) -> int:
+    """Sessions of other clients. Those that have just ended take a moment to be gone."""
+    query = "select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
+    deadline = time.monotonic() + LEAVING_S
+    while (row := connection.execute(query).fetchone()) != (0,) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    assert row is not None
+    return int(row[0])
 
 
 @contextmanager

@@ -118,6 +118,14 @@ def _lacks_right(conninfo: str, role: str | None, error: errors.InsufficientPriv
             f"The login {where(conninfo)} may not act for Recoup: {message}.",
             "Run recoup migrate with RECOUP_ADMIN_DSN set to a login that may grant roles.",
         )
+    if "row-level security" in message:
+        table = message.rpartition("table ")[2].strip('"')
+        return LawRefused(
+            "hub_may_not",
+            f"This is not a row of the hub that the caller is limited to: {table}.",
+            "Use a key of the hub that it belongs to, or one without a hub.",
+            sqlstate=error.sqlstate, table=table,
+        )  # fmt: skip
     denied = _DENIED.search(message)
     kind, name = denied.groups() if denied else ("", "")
     own = kind and not (kind == "schema" and name in OUR_SCHEMAS)

@@ -64,12 +64,16 @@ def _serves(pid: int, data: Path) -> bool:
     return os.path.basename(arguments[0]) == b"postgres" and os.fsencode(data.resolve()) in arguments
 
 
-def ended(data: Path, patience_s: int) -> bool:
-    """Stop the postmaster of this data folder, by force if needed. False if there is none."""
+def ended(data: Path, patience_s: int, *, politely_s: int = 0) -> bool:
+    """Stop the postmaster of this data folder, by force if needed. False if there is none.
+
+    ``politely_s``: first wait that long for sessions to end by themselves, while nobody new is let in.
+    """
     noted = noted_in(data)
     if noted is None or not alive(noted, data):
         return False
-    for how, wait_s in ((signal.SIGINT, patience_s), (signal.SIGQUIT, QUIT_PATIENCE_S)):
+    ways = ((signal.SIGTERM, politely_s), (signal.SIGINT, patience_s), (signal.SIGQUIT, QUIT_PATIENCE_S))
+    for how, wait_s in ways if politely_s else ways[1:]:
         with suppress(ProcessLookupError):
             os.kill(noted.pid, how)
         if came_true(lambda: not alive(noted, data), wait_s):

@@ -6,6 +6,7 @@ from recoup.database import failures
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.deliveries import secrets
+from recoup.deliveries.gauges import UNTAKEN_AFTER
 from recoup.deliveries.policy import DeliveryPolicy
 from recoup.deliveries.routes import resolved
 from recoup.formatting import plural
@@ -15,7 +16,6 @@ from recoup.settings import load as settings
 
 Q = load("recoup.deliveries", "deliveries.sql")
 DAYS = 7  # dead deliveries are reported for this long
-MAX_WAIT_S = 900
 
 
 def deliveries(connection: Transaction) -> Iterator[CheckResult]:
@@ -34,7 +34,7 @@ def deliveries(connection: Transaction) -> Iterator[CheckResult]:
     )
     ((dead, waits_s),) = read(connection, Q["health"].as_string(), {"days": DAYS})
     wrong = [f"{plural(dead, 'delivery', 'deliveries')} of the last {DAYS} days dead"] if dead else []
-    if waits_s is not None and waits_s > MAX_WAIT_S:
+    if waits_s is not None and waits_s > UNTAKEN_AFTER.total_seconds():
         wrong.append(f"the oldest has been due for {int(waits_s) // 60:,} minutes")
     yield judged(
         "deliveries",

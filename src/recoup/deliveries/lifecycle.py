@@ -78,6 +78,7 @@ DELIVERY = Lifecycle(
         ),
         lease="make_interval(secs => (recoup.delivery_policy() ->> 'lease_s')::integer)",
         lease_hours_most=1,
+        behind="recoup.delivery_is_behind",
         outcome="outcome",
     ),
     story=Story(log="recoup.delivery_event", key=("delivery_id",)),

@@ -1,8 +1,8 @@
 """One HTTP POST to a webhook: signed, bounded in time, and silent about the address.
 
 The standard library's client is enough, and part of every installation. Certificates are verified. Redirects are not
-followed: a receiver that moved is given a new URL by a person. Nothing of the answer is read but its status, so that no
-answer can be too long. A failure never holds the URL, which may itself be a secret.
+followed: a receiver that moved is given a new URL by a person. Of the answer to a notice nothing is read but its
+status; of an answer that is wanted, a bounded part. A failure never holds the URL, which may itself be a secret.
 """
 
 import hashlib
@@ -17,9 +17,11 @@ from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from recoup import __version__
+from recoup.verification.addresses import Reach
 
 SIGNATURE = "Recoup-Signature"  # t=<seconds since 1970>,v1=<HMAC-SHA256 of "<t>.<body>" in hexadecimal digits>
 IDEMPOTENCY_KEY = "Idempotency-Key"
+TOLERANCE_S = 300  # how far a signature's time may be from the receiver's
 _OK = range(200, 300)
 _REDIRECTS = range(300, 400)
 
@@ -40,9 +42,19 @@ class Target:
     secret: bytes | None = field(repr=False)
     tls: ssl.SSLContext | None = field(repr=False)
     timeout_s: float
+    reach: Reach | None = None  # where connections may go; None: anywhere, as the policy names the route
 
 
-def target(url: str, *, secret: str | None, allow_http: bool, timeout_s: float) -> Target:
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a receiver answered: its status, and what it wrote, cut off after a maximum."""
+
+    status: int
+    body: bytes = field(repr=False)
+    retry_after: str | None = None
+
+
+def target(url: str, *, secret: str | None, allow_http: bool, timeout_s: float, reach: Reach | None = None) -> Target:
     """A webhook's address, checked. Unusable, in words without the address, if it cannot be used."""
     try:
         parts = urlsplit(url.strip())
@@ -59,11 +71,24 @@ def target(url: str, *, secret: str | None, allow_http: bool, timeout_s: float) 
     if parts.scheme == "http" and not (allow_http or _is_loopback(host)):
         raise Unusable("begins with http://, and the policy does not set allow_http for this route")
     tls = ssl.create_default_context() if parts.scheme == "https" else None
-    return Target(parts, None if secret is None else secret.encode(), tls, timeout_s)
+    return Target(parts, None if secret is None else secret.encode(), tls, timeout_s, reach)
 
 
 def post(to: Target, body: bytes, *, key: str) -> None:
     """Send it, once. Undelivered unless the answer is a 2xx status within the timeout."""
+    refuse_status(send(to, body, key=key, max_answer=0).status)
+
+
+def refuse_status(status: int) -> None:
+    """Undelivered unless it is a 2xx status."""
+    if status in _REDIRECTS:
+        raise Undelivered(f"HTTP {status}: redirects are not followed")
+    if status not in _OK:
+        raise Undelivered(f"HTTP {status}")
+
+
+def send(to: Target, body: bytes, *, key: str, max_answer: int) -> Answer:
+    """Send it, once, and read the answer up to a maximum. Undelivered without an answer within the timeout."""
     deadline = time.monotonic() + to.timeout_s
     sock = _connected(to, deadline)
     # A receiver that sends a byte a second would never time out: at the deadline the connection ends.
@@ -72,7 +97,7 @@ def post(to: Target, body: bytes, *, key: str) -> None:
     timer.daemon = True
     timer.start()
     try:
-        status = _status(to, sock, body, key)
+        answer = _answer(to, sock, body, key, max_answer)
     except (OSError, http.client.HTTPException) as error:
         if late.is_set() or isinstance(error, TimeoutError):
             raise Undelivered(f"no answer within {to.timeout_s:g} s") from None
@@ -82,10 +107,17 @@ def post(to: Target, body: bytes, *, key: str) -> None:
         sock.close()
     if late.is_set():  # an answer that was cut off looks like a whole one
         raise Undelivered(f"no answer within {to.timeout_s:g} s")
-    if status in _REDIRECTS:
-        raise Undelivered(f"HTTP {status}: redirects are not followed")
-    if status not in _OK:
-        raise Undelivered(f"HTTP {status}")
+    return answer
+
+
+def verified(secret: bytes, body: bytes, signature: str, *, now: float, tolerance_s: int = TOLERANCE_S) -> bool:
+    """Whether a receiver may trust a body: signed with this secret, and not long ago, as a replay would be."""
+    parts = dict(part.partition("=")[::2] for part in signature.split(","))
+    if not parts.get("t", "").isdecimal():
+        return False
+    at = int(parts["t"][:12])
+    is_ours = hmac.compare_digest(signed(secret, body, at).encode(), signature.encode())
+    return is_ours and abs(now - at) <= tolerance_s
 
 
 def signed(secret: bytes, body: bytes, at: int) -> str:
@@ -103,6 +135,11 @@ def _connected(to: Target, deadline: float) -> socket.socket:
     except OSError:
         raise Undelivered("its host name has no address") from None
     failure: OSError = TimeoutError()
+    if to.reach is not None:
+        # Judged as they are connected to: a name is not asked for again in between.
+        found = [one for one in found if to.reach.allows(ip_address(one[4][0]))]
+        if not found:
+            raise Undelivered("its address is private, and not one of the allowed networks")
     for family, kind, protocol, _, address in found:
         sock = socket.socket(family, kind, protocol)
         try:
@@ -119,7 +156,7 @@ def _connected(to: Target, deadline: float) -> socket.socket:
     raise Undelivered(_words(failure))
 
 
-def _status(to: Target, sock: socket.socket, body: bytes, key: str) -> int:
+def _answer(to: Target, sock: socket.socket, body: bytes, key: str, max_answer: int) -> Answer:
     if isinstance(sock, ssl.SSLSocket):
         sock.do_handshake()
     # Its port is named in the header Host unless it is the usual one.
@@ -129,7 +166,8 @@ def _status(to: Target, sock: socket.socket, body: bytes, key: str) -> int:
     try:
         path = (to.url.path or "/") + (f"?{to.url.query}" if to.url.query else "")
         connection.request("POST", path, body, _headers(to, body, key))
-        return connection.getresponse().status
+        found = connection.getresponse()
+        return Answer(found.status, found.read(max_answer) if max_answer else b"", found.getheader("Retry-After"))
     finally:
         connection.close()
 

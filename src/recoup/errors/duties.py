@@ -6,7 +6,7 @@ from functools import partial
 
 from recoup import observe
 from recoup.database.connection import Transaction
-from recoup.errors import archive, escalation, handlers, handling, retrying
+from recoup.errors import archive, escalation, handlers, handling, metrics, retrying
 from recoup.errors.archive import Month
 from recoup.errors.handlers import Function
 from recoup.errors.subject import SUBJECT
@@ -109,6 +109,14 @@ DUTIES: tuple[Duty, ...] = (
         lag=archive.retention_lag,
         units=archive.months_over,
         one=_drop_month,
+    ),
+    Duty(
+        name="error-tally",
+        authority=Authority.ERROR_WORKER,
+        cadence_s=15,
+        description="counts what happened to errors, by five minutes, for their metrics",
+        batch=lambda tx, _: metrics.tally(tx),
+        lag=metrics.tally_lag,
     ),
     steps.duty(
         SUBJECT,

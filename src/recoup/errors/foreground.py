@@ -18,10 +18,10 @@ from recoup.database.connection import Actor, Database, Transaction
 from recoup.database.queries import load
 from recoup.errors import handlers, lookup
 from recoup.errors.handlers import Function
-from recoup.errors.handling import Failure, call, report
+from recoup.errors.handling import Failure, Outcome, call, report
 from recoup.errors.lifecycle import ERROR
 from recoup.errors.lookup import ErrorKey
-from recoup.errors.retrying import RETRIES, Claimed, finish
+from recoup.errors.retrying import RETRIES, Claimed, Reported, finish
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
 from recoup.worker.lease import check_lease
@@ -60,15 +60,19 @@ def retry(
     with database.transaction(Authority.ERROR_WORKER, actor=actor) as tx:
         (place,) = lookup.places(tx, [name])
         claimed = _claimed(tx, place, found, worker, lease)
-    outcome: Failure | None = Failure("Interrupted.")
+    outcome: Outcome = Failure("Interrupted.")
     try:
         outcome = call(found[claimed.error_table], claimed)
     finally:  # also when it is interrupted: nobody has to wait for the lease then
-        with database.transaction(Authority.ERROR_WORKER, actor=actor) as tx:
-            (ended,) = finish(tx, [report(claimed, outcome)])
+        if isinstance(outcome, Reported):
+            status, failed = outcome.status, Failure(outcome.failure) if outcome.failure is not None else None
+        else:
+            failed = outcome
+            with database.transaction(Authority.ERROR_WORKER, actor=actor) as tx:
+                ((_, status),) = finish(tx, [report(claimed, outcome)])
     return Retried(
-        claimed.error_table, claimed.error_id, claimed.retry_count + 1, claimed.max_retries, ended.status,
-        None if outcome is None else outcome.message, None if outcome is None else outcome.traceback,
+        claimed.error_table, claimed.error_id, claimed.retry_count + 1, claimed.max_retries, status,
+        None if failed is None else failed.message, None if failed is None else failed.traceback,
     )  # fmt: skip
 
 

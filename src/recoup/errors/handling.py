@@ -1,8 +1,9 @@
 """Calling handlers: a hub's own retry of an error, called by the worker when it is due.
 
 A handler takes the claimed error. When it returns nothing, or ``Succeeded``, the error is resolved. When it raises, or
-returns ``Failed``, the retry failed with that message. Anything else that it returns is no outcome: that retry failed,
-too. A coroutine function is awaited, on an event loop of its own.
+returns ``Failed``, the retry failed with that message. ``Reported`` says that the program which did the work has
+reported the outcome with the error's token: nothing is written. Anything else that it returns is no outcome: that retry
+failed, too. A coroutine function is awaited, on an event loop of its own.
 
 Handlers are called on threads, up to ``errors.retries_at_once`` (20) at the same time: what they share must be safe to
 use from several threads. One that overruns its lease is not called again for that error while it still runs here, and
@@ -25,7 +26,7 @@ from recoup.errors import handlers
 from recoup.errors.capture import MAX_FRAMES, MAX_TRACEBACK
 from recoup.errors.handlers import Function
 from recoup.errors.policy import ErrorPolicy
-from recoup.errors.retrying import Claimed, Failed, Succeeded, finish, turn
+from recoup.errors.retrying import Claimed, Failed, Reported, Succeeded, finish, turn
 from recoup.redaction import in_words
 from recoup.work.flow import Flow, Overrun, ThreadEach, Turn, Work
 from recoup.worker.duty import Context
@@ -42,7 +43,7 @@ class Failure(NamedTuple):
     traceback: str | None = None
 
 
-Outcome = Failure | None  # None: it succeeded
+Outcome = Failure | Reported | None  # None: it succeeded
 # By worker, over all its flows: no second call for an error runs while the one that overran its lease still runs.
 _OVERRUN: defaultdict[str, Overrun[Claimed, Outcome]] = defaultdict(Overrun)
 
@@ -78,7 +79,7 @@ def raised(error: BaseException) -> Failure:
     return Failure(f"{type(error).__name__}: {in_words(error)}", in_words("".join(lines))[-MAX_TRACEBACK:])
 
 
-def report(error: Claimed, outcome: Outcome) -> Succeeded | Failed:
+def report(error: Claimed, outcome: Failure | None) -> Succeeded | Failed:
     """An outcome as it is written."""
     if outcome is None:
         return Succeeded(error_table=error.error_table, error_id=error.error_id, token=error.token)
@@ -95,12 +96,14 @@ def _work(context: Context, functions: Mapping[str, Function], executor: Executo
     lease = timedelta(seconds=rules.retry_lease_s)
 
     def turned(tx: Transaction, ended: Sequence[tuple[Claimed, Outcome]], room: int) -> tuple[list[str], list[Claimed]]:
-        outcomes = [report(*one) for one in ended]
+        outcomes = [report(error, outcome) for error, outcome in ended if not isinstance(outcome, Reported)]
         if room:
             became, claimed = turn(tx, outcomes, limit=room, worker=context.name, tables=tables, lease=lease)
         else:
             became, claimed = finish(tx, outcomes), []
-        statuses = dict(became)  # they come in the database's order
+        # They come in the database's order; what others reported has its status already.
+        statuses = {error.error_id: outcome.status for error, outcome in ended if isinstance(outcome, Reported)}
+        statuses |= dict(became)
         return [statuses[error.error_id] for error, _ in ended], claimed
 
     return Work(
@@ -120,12 +123,13 @@ def _log(worker: str, done: Turn) -> None:
     """A line for each retry that failed, with its status now."""
     log = observe.logger(worker=worker)
     for (error, outcome), status in zip(done.ended, done.became, strict=True):
-        if outcome is not None:
+        failure = outcome.failure if isinstance(outcome, Reported) else outcome and outcome.message
+        if failure is not None:
             words = "retry failed" if status == "RETRY_PENDING" else f"last retry failed: the error is {status} now"
             log.warning(
                 "retry failed, its result came late" if status == "late" else words,
                 table=error.error_table, error_id=error.error_id,
-                attempt=f"{error.retry_count + 1} of {error.max_retries}", failure=outcome.message[:MAX_LOGGED],
+                attempt=f"{error.retry_count + 1} of {error.max_retries}", failure=failure[:MAX_LOGGED],
                 then=f"recoup errors show {error.error_id}",
             )  # fmt: skip
 
@@ -142,6 +146,8 @@ def _called(handler: Function, claimed: Claimed) -> Outcome:
             return None
         case Failed():
             return Failure(returned.failure, returned.traceback)
+        case Reported():
+            return returned
     raise TypeError(
         f"a handler returns nothing, Succeeded or Failed of its error when it is done; this one returned"
         f" {type(returned).__name__}: {in_words(repr(returned))[:MAX_RETURNED]}"

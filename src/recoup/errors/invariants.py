@@ -55,6 +55,7 @@ _log = InFile("recoup.errors", "log_invariants.sql")
 _history = InFile("recoup.errors", "history_invariants.sql")
 _tiers = InFile("recoup.errors", "escalation_invariants.sql")
 _tables = InFile("recoup.errors", "table_invariants.sql")
+_metrics = InFile("recoup.errors", "metrics_invariants.sql")
 
 TTL: tuple[Invariant, ...] = (
     _of("errors/1/tiers", "error_rows",
@@ -244,6 +245,10 @@ LAWS: tuple[Invariant, ...] = (
         "Every item of an operation that is done has its event in the log."),
 )  # fmt: skip
 
+METRICS: tuple[Invariant, ...] = (
+    _metrics("errors/11/tally", "tally", "The counts that metrics are read from are those of the log."),
+)
+
 INVARIANTS: tuple[Invariant, ...] = (
-    *TTL, *DISPOSITIONS, *TABLES, *PARKING, *RETRIES, *PROMOTION, *ARCHIVE, *DECISION, *ESCALATION, *LAWS,
+    *TTL, *DISPOSITIONS, *TABLES, *PARKING, *RETRIES, *PROMOTION, *ARCHIVE, *DECISION, *ESCALATION, *METRICS, *LAWS,
 )  # fmt: skip

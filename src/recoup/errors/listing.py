@@ -96,7 +96,7 @@ class Listed:
     archive_reason: str | None
     lineage_id: int  # the first error of the failure, if newer ones superseded it; else its own id
     owner: str | None = None  # the person it is assigned or escalated to, or the owner of its table
-    review: str | None = None  # the clock of its review: due in …, met, or breached by …
+    review: str | None = None  # the clock of its review: due in …, met, breached by …, or breached and reviewed since
     occurrences: int = 1  # errors of the same table, entity, signature and work key, as far as they are kept
     first_seen_at: datetime | None = None
     last_seen_at: datetime | None = None

@@ -19,7 +19,7 @@ ERRORS = Domain(
     package="recoup.errors",
     description="Records every failure of a hub once, and decides by policy what happens next.",
     epoch=4,  # parking sets the tier of an error, and every decision on a parked one is a review
-    release=8,
+    release=14,
     lifecycles=(ERROR, ARCHIVE_MONTH, REDACTION, TRACEBACK),
     logs=(EVENTS, ARCHIVE, PROCESSED),
     records=((CONTENT_LOG, "recoup.settle_error_redactions"),),
@@ -35,6 +35,7 @@ ERRORS = Domain(
         "rules",
         "recorder",
         "queue",
+        "hubs",
         "tables",
         "recording",
         "retrying",
@@ -52,6 +53,7 @@ ERRORS = Domain(
     refusals=refusals.LAWS,
     subjects=(SUBJECT,),
     finders=(FINDER,),
+    api=("recoup.api.routes.errors:ERRORS",),
     commands=(
         Command(
             name="errors",
@@ -73,6 +75,7 @@ ERRORS = Domain(
         exists="select exists (select from recoup.error_event)",
         play="recoup_demo.errors:play",
         show="recoup_demo.show_errors:show",
+        hosts=True,
         handlers="recoup_demo.handlers:handlers",
     ),
     ensure=tables.ensure,

@@ -18,6 +18,7 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors.listing import known_tables
 from recoup.signals import OVERALL
+from recoup.worker.duty import seconds
 
 Q = load("recoup.errors", "metrics.sql")
 WINDOW = timedelta(hours=24)
@@ -45,7 +46,8 @@ class Counts:
     left_parking: int = 0  # were parked, and are not any more
     left_raised: int = 0  # of those, at level 2 or higher, or escalated by a person
     processed: float | None = None  # units of work; None: nothing was reported
-    rated: int = 0  # recorded in a table of which something was reported
+    rated: int = 0  # recorded in a table whose hub reports
+    stale: float = 0.0  # processed units of tables whose hubs report no more
     uncounted: int = 0  # tables with errors that no processed count followed for an hour
     # Now.
     parked_now: int = 0
@@ -90,7 +92,7 @@ METRICS = (
         part="errors recorded, those that are ignored included",
         of="units of work processed, as the hubs reported",
         threshold=0.05,
-        counted=lambda of: (of.rated, of.processed or 0),
+        counted=lambda of: (of.rated, (of.processed or 0) - of.stale),
     ),
     Metric(
         name="park_rate",
@@ -184,6 +186,17 @@ def table_metrics(name: str, counts: Counts) -> TableMetrics:
     )
 
 
+def tally(tx: Transaction) -> int:
+    """Count what has happened since the last time, as a worker. Returns how many events."""
+    (counted,) = tx.execute(Q["tally"]).fetchone() or (0,)
+    return int(counted)
+
+
+def tally_lag(tx: Transaction) -> float | None:
+    """How long ago events should have been counted."""
+    return seconds(tx, Q["tally_lag"])
+
+
 def measured(tx: Transaction, *, tables: Sequence[str] | None = None) -> tuple[datetime, dict[str, Counts]]:
     """The counts of each table, and the time at which they were taken."""
     names = known_tables(tx, tables or ())
@@ -192,14 +205,27 @@ def measured(tx: Transaction, *, tables: Sequence[str] | None = None) -> tuple[d
     found: dict[str, dict[str, Any]] = {name: {} for name in names}
     queries: list[SQL | Composed] = [Q[name] for name in ("again", "closed", "processed")]
     with tx.cursor(row_factory=dict_row) as cursor:
-        for row in cursor.execute(Q["happened"], given, prepare=False):
+        # Not prepared: planned for this window, which is a small part of the log, or all of it.
+        for row in cursor.execute(*_happened(tx, given), prepare=False):
             _merge_flagged(found.get(row["error_table"], {}), **row)
         for query in (*queries, *_gauges(tx, names)):
-            # Not prepared: planned for this window, which is a small part of the log, or all of it.
             for row in cursor.execute(query, given, prepare=False):
                 _merge(found.get(row.pop("error_table"), {}), row)
+        firsts = {name: counted.pop("first_from") for name, counted in found.items() if "first_from" in counted}
+        if firsts:  # on the first day of a hub that reports
+            new = {**given, "tables": list(firsts), "firsts": list(firsts.values())}
+            for row in cursor.execute(Q["unrated"], new, prepare=False):
+                _merge(found[row.pop("error_table")], row)
     pending = _pending(tx, [name for name in names if name in blocking])
     return until, {name: _counts(counted, pending.get(name)) for name, counted in found.items()}
+
+
+def _happened(tx: Transaction, given: Mapping[str, Any]) -> tuple[SQL, dict[str, Any]]:
+    """The query for what happened: from counts as far as a worker has counted, and else from every event."""
+    mark = tx.execute(Q["mark"], given).fetchone()
+    if mark is None:
+        return Q["happened"], dict(given)
+    return Q["tallied"], {**given, **dict(zip(("counted_before", "incarnation", "first_slot"), mark, strict=True))}
 
 
 def _merge_flagged(
@@ -244,10 +270,15 @@ def _counts(found: Mapping[str, Any], pending: int | None) -> Counts:
     """The counts of a table, from what the queries found. ``pending``: to be retried, if the table blocks."""
     there = {name: value for name, value in found.items() if value is not None}
     last_old, last_to = there.pop("last_old", None), there.pop("last_to", None)
+    unrated = there.pop("unrated", 0)
     counts = Counts(**there)
+    uncounted = last_old is not None and (last_to is None or last_old > last_to)
+    # Errors of hours whose processed units nobody reported are not a share of those before: such a rate would rise.
+    is_rated = counts.processed is not None and not uncounted
     return replace(
         counts,
-        rated=counts.recorded if counts.processed is not None else 0,
-        uncounted=int(last_old is not None and (last_to is None or last_old > last_to)),
+        rated=counts.recorded - unrated if is_rated else 0,
+        stale=0.0 if is_rated else counts.processed or 0.0,
+        uncounted=int(uncounted),
         blocking_now=counts.parked_now + pending if pending is not None else 0,
     )

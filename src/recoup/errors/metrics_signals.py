@@ -38,7 +38,7 @@ def readings(tx: Transaction, _: Policy) -> Iterator[Reading]:
 def _of_table(table: str, counts: Counts) -> Iterator[Reading]:
     for metric in METRICS:
         found = rate(metric, counts)
-        facts = {"part": found.part, "of": found.of, "next": f"recoup errors stats --table {table}"}
+        facts = {"part": round(found.part, 2), "of": round(found.of), "next": f"recoup errors stats --table {table}"}
         yield Reading(signal=metric.name, value=found.value, key=table, sample=int(found.of), facts=facts)
     queue = {"next": f"recoup errors list --status PARKED --table {table}"}
     yield Reading(signal=PARKED_PER_DAY.name, value=counts.parked, key=table, facts=queue)

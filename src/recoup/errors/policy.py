@@ -214,10 +214,16 @@ class ErrorPolicy(Part):
     tables: dict[TableName, ErrorTable]
 
     @classmethod
-    def base(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def base(cls, document: Mapping[str, Any]) -> Mapping[str, Any]:
         """The shipped values; without the tables of the documents if the profile is ``none``."""
         shipped = shipped_values(cls)
-        return shipped if given.get("profile") != NONE else {**shipped, **section_values(cls, "profile_none.toml")}
+        return {**shipped, **section_values(cls, "profile_none.toml")} if cls.is_empty(document) else shipped
+
+    @classmethod
+    def is_empty(cls, document: Mapping[str, Any]) -> bool:
+        """Whether a document chooses the profile without the tables of the documents."""
+        given = document.get(cls.section)
+        return isinstance(given, Mapping) and given.get("profile") == NONE
 
     @model_validator(mode="after")
     def _has_a_table_for_the_rest(self) -> ErrorPolicy:

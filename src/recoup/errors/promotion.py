@@ -50,6 +50,14 @@ def blocking(tx: Transaction, entities: Sequence[UUID], *, limit: int | None = N
     return [found._replace(status=ErrorStatus(found.status)) for found in map(Blocking._make, rows)]
 
 
+def blocking_owners(tx: Transaction, entities: Sequence[UUID]) -> dict[UUID, tuple[str, ...]]:
+    """Which of these entities are blocked, and the owners of the tables that block each.
+
+    It is all that a transaction of a hub learns about the errors of others.
+    """
+    return {entity: tuple(owners) for entity, owners in tx.execute(Q["blocking_owners"], {"entities": list(entities)})}
+
+
 def count_blocking(tx: Transaction, entities: Sequence[UUID]) -> int:
     """How many errors block these entities."""
     (count,) = tx.execute(Q["count_blocking"], {"entities": list(entities)}).fetchone() or (0,)

@@ -129,7 +129,12 @@ def review(row: Mapping[str, Any], now: datetime) -> str | None:
         return None
     if row["sla_met_at"] is not None:
         return "met"
-    return f"due in {duration(due - now)}" if now <= due else f"breached by {duration(now - due)}"
+    if now <= due:
+        return f"due in {duration(due - now)}"
+    seen, since = row["last_reviewed_at"], row["escalated_at"]
+    if seen is not None and since is not None and seen > since:
+        return "breached, reviewed since"
+    return f"breached by {duration(now - due)}"
 
 
 def tier(row: Mapping[str, Any], now: datetime) -> str | None:

@@ -70,7 +70,7 @@ def rerun(error: Claimed) -> Failed | None:
         return _failed(error, f"{problem.filename}: {problem.strerror}")
     with process:
         try:
-            _, output = process.communicate(timeout=_seconds_left(error))
+            _, output = process.communicate(timeout=seconds_left(error))
         except subprocess.TimeoutExpired:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -85,7 +85,7 @@ def _failed(error: Claimed, message: str) -> Failed:
     return Failed(error_table=error.error_table, error_id=error.error_id, token=error.token, failure=message)
 
 
-def _seconds_left(error: Claimed) -> float:
+def seconds_left(error: Claimed) -> float:
     """Until the lease ends. Leases of a simulated clock end at any time: then the usual one counts."""
     left = (error.lease_until - datetime.now(UTC)).total_seconds()
     return left if 0 < left <= MAX_S else USUAL_S

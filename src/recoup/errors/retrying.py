@@ -80,6 +80,13 @@ class Failed:
     traceback: str | None = None
 
 
+class Reported(NamedTuple):
+    """The outcome of a retry, reported by somebody else with its token. A handler may return it: nothing is written."""
+
+    status: str  # of the error now
+    failure: str | None  # None: it succeeded
+
+
 class Ended(NamedTuple):
     """What a reported outcome led to: the error's status, or late (stored, and not applied)."""
 
@@ -107,6 +114,23 @@ def finish(tx: Transaction, outcomes: Sequence[Succeeded | Failed]) -> list[Ende
     ended = records(Ended, END.call(tx, **_reports(outcomes)))
     _keep_tracebacks(tx, outcomes)
     return ended
+
+
+def reported(tx: Transaction, error: Claimed) -> Reported | None:
+    """What became of a claimed retry whose outcome somebody else reports; None: it is still claimed."""
+    given = {"error_table": error.error_table, "error_id": error.error_id, "token": error.token}
+    row = tx.execute(Q["reported"], given).fetchone()
+    if row is None:  # resolved, and in the archive by now
+        return Reported("ARCHIVED", None)
+    is_held, is_its_own, status, outcome, failure = row
+    if is_held:
+        return None
+    if status == "RESOLVED":
+        return Reported(status, None)
+    if is_its_own and outcome == "FAILED" and failure is not None:
+        return Reported(status, failure)
+    expired = is_its_own and outcome == "LAPSED"
+    return Reported(status, "The lease expired without a result." if expired else "The retry was cut off.")
 
 
 def turn(

@@ -129,10 +129,11 @@ def find_batch(tx: Transaction, batch_id: str) -> Batch:
     return batch
 
 
-def list_batches(tx: Transaction, *, limit: int = 100) -> list[Batch]:
-    """Batches, newest first."""
+def list_batches(tx: Transaction, *, limit: int = 100, after: tuple[datetime, str] | None = None) -> list[Batch]:
+    """Batches, newest first. ``after``, imported_at and id of the last that was listed, gives the next page."""
+    at, last = after or (None, None)
     with tx.cursor(row_factory=class_row(Batch)) as cursor:
-        return cursor.execute(Q["list_batches"], {"limit": limit}).fetchall()
+        return cursor.execute(Q["list_batches"], {"limit": limit, "at": at, "after": last}).fetchall()
 
 
 def refuse_completed(batch: Batch) -> None:

@@ -38,6 +38,7 @@ GATE = Domain(
     signals=(gauges.OVERDUE,),
     refusals=refusals.LAWS,
     finders=(FINDER,),
+    api=("recoup.api.routes.gate:GATE",),
     commands=(
         Command(
             name="gate", path="recoup.cli.gate:app", help="Import and verify companies; list them and their history."

@@ -6,7 +6,8 @@ _of = InFile("recoup.ledger")
 
 INVARIANTS: tuple[Invariant, ...] = (
     _of("laws/L1/pause-authority", "authorities", "Every pause was set and lifted by an operator."),
-    _of("laws/L5/late-results", "late_results", "A late result belongs to a table whose rows are claimed."),
+    _of("laws/L5/late-results", "late_results",
+        "A late result belongs to a table whose rows are claimed, or worked on under a token."),
     _of("laws/L7/clock", "clock", "There is one clock, and recoup.now() returns its time."),
     _of("laws/L8/versions", "policies", "Policies are numbered from 1 without a gap, in the order of their time."),
     _of("rebuild/recoup.pause", "rebuild_pauses", "recoup.pause matches the pause log."),

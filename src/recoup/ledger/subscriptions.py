@@ -94,13 +94,66 @@ def read(tx: Transaction, log: Log, name: str, *, limit: int = 500, event_types:
             **named,
         )
     position, incarnation, since, until, after_seq, present = row
-    # Checked before anything is read: after a restore the cursor's ids are another cluster's.
-    earlier = incarnation < present
     at = Cursor(incarnation=incarnation, since=since, until=until, after_seq=after_seq)
-    if at.until is None and not earlier:
-        (snapshot,) = tx.execute(Q["present_snapshot"]).fetchone() or (None,)
-        at = dataclasses.replace(at, until=snapshot)
-    way, at = _way(tx, log, at, begun=until is not None)
+    # Compared before anything is read: after a restore the cursor's ids are another cluster's.
+    snapshot = present_snapshot(tx) if until is None and incarnation >= present else until
+    read_ = follow(tx, log, at, snapshot, limit=limit, event_types=event_types)
+    return Page(
+        log=log.table,
+        name=name,
+        events=read_.events,
+        position=position,
+        then=read_.then,
+        caught_up=read_.caught_up,
+        passed=_end(snapshot) - _end(since) if snapshot is not None else 0,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """What was read from a position on, and the positions behind it."""
+
+    events: tuple[dict[str, Any], ...]
+    until: str | None  # the snapshot up to which was read
+    then: Cursor  # behind all of it
+    caught_up: bool  # nothing settled is left
+
+
+def present_snapshot(tx: Transaction) -> str:
+    """What is settled now."""
+    (snapshot,) = tx.execute(Q["present_snapshot"]).fetchone() or ("",)
+    return str(snapshot)
+
+
+FIRST = Cursor(incarnation=1, since=BEGINNING, until=None, after_seq=0)  # before the first event of a log
+
+
+def end(tx: Transaction) -> Cursor:
+    """The position behind all that is settled now."""
+    return Cursor(incarnation=present_incarnation(tx), since=present_snapshot(tx), until=None, after_seq=0)
+
+
+def present_incarnation(tx: Transaction) -> int:
+    """That of events that are written now."""
+    (present,) = tx.execute(Q["present_incarnation"]).fetchone() or (1,)
+    return int(present)
+
+
+def follow(
+    tx: Transaction,
+    log: Log,
+    at: Cursor,
+    snapshot: str | None,
+    *,
+    limit: int,
+    event_types: Sequence[str] | None = None,
+) -> Followed:
+    """The next settled events from a position on, that a reader keeps. Stores nothing.
+
+    ``snapshot``: up to where, for a position that has none; None if the position is of an earlier incarnation.
+    """
+    begun = at.until is not None
+    way, at = _way(tx, log, at if begun else dataclasses.replace(at, until=snapshot), begun=begun)
     parameters = {
         **dataclasses.asdict(at), "limit": limit,
         "event_types": list(event_types) if event_types is not None else None,
@@ -108,15 +161,12 @@ def read(tx: Transaction, log: Log, name: str, *, limit: int = 500, event_types:
     with tx.cursor(row_factory=dict_row) as cursor:
         events = cursor.execute(log.query(way), parameters).fetchall()
     short = len(events) < limit
-    return Page(
-        log=log.table,
-        name=name,
+    return Followed(
         events=tuple(events),
-        position=position,
+        until=at.until,
         then=_after(at, events[-1]["seq"] if events else 0, short=short),
         # The last page of an older snapshot is not the end: more may have settled since that was taken.
-        caught_up=short and not earlier and until is None,
-        passed=_end(at.until) - _end(at.since) if at.until is not None else 0,
+        caught_up=short and at.until is not None and not begun,
     )
 
 

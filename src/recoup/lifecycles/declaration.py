@@ -27,6 +27,8 @@ class Authority(StrEnum):
     CONTROL_PLANE = "control_plane"  # schedules and requeues partitions
     CONSUMER = "consumer"  # reads what was accepted, subscribes to logs
     OPERATOR = "operator"  # the person who runs the system
+    KEY_MANAGER = "key_manager"  # makes, rotates and revokes keys of the API
+    SERVICE = "service"  # the API: checks keys, keeps sessions, counts calls
     READER = "reader"  # reads, and changes nothing
 
     @property
@@ -121,6 +123,7 @@ class Queue:
     lease: str  # SQL: the default length of a lease
     lease_hours_most: int = 24
     breaks: bool = False  # whether its parts may be behind a breaker: one unit is then claimed to try it
+    behind: str | None = None  # function of a unit: whether another one has to end before it is claimed
     outcome: str = "event_type"  # column of the log, which also has the token
     earlier_claims: str | None = None  # query: part, unit, round, worker of claims older than the log of claims
 

@@ -198,9 +198,16 @@ def find(tx: Transaction, operation_id: UUID) -> Operation:
     return found[0]
 
 
-def operations(tx: Transaction, *, subject: str | None = None, limit: int = 20) -> list[Operation]:
-    """Operations, newest first: of one subject, or of all."""
-    return _operations(tx, "list", {"subject": subject, "limit": limit})
+def operations(
+    tx: Transaction,
+    *,
+    subject: str | None = None,
+    limit: int = 20,
+    after: tuple[datetime, UUID] | None = None,
+) -> list[Operation]:
+    """Operations, newest first: of one subject, or of all. ``after``, requested_at and id, gives the next page."""
+    at, last = after or (None, None)
+    return _operations(tx, "list", {"subject": subject, "limit": limit, "at": at, "after": last})
 
 
 def operations_between(tx: Transaction, first: UUID, last: UUID, *, limit: int = 20) -> list[Operation]:

@@ -74,11 +74,12 @@ class Argument:
     least: int | None = None  # with bounds it is a number
     most: int | None = None
     bytes_most: int = MAX_TEXT_BYTES
+    flag: bool = False
     refused: tuple[str, str] | None = None  # refusal codes: missing; invalid
 
     @property
     def kind(self) -> type:
-        return str if self.most is None else int
+        return bool if self.flag else str if self.most is None else int
 
     def check(self, value: Any, verb: str) -> None:
         """Refuse an invalid value."""
@@ -86,6 +87,8 @@ class Argument:
         if value is None:
             if self.required:
                 raise InputRefused(missing, f"To {verb} needs a {self.name}.", f"Give it: --{self.name} …")
+        elif self.kind is bool:
+            return
         elif self.kind is int:
             if not (self.least or 0) <= value <= (self.most or 0):
                 raise InputRefused(unusable, f"There is no {self.name} {value}.", f"Give {self.least} to {self.most}.")

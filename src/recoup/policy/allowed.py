@@ -33,7 +33,8 @@ def _in_words(details: Any, parts: Parts, known: Sequence[str]) -> dict[str, Any
             value, allowed = "nothing", _bounds(details["loc"], parts)
         case _:
             allowed = _bounds(details["loc"], parts)
-    return {"key": key or "the document", "value": value[:200], "allowed": allowed}
+    wrong = {"key": key or "the document", "value": value[:200], "allowed": allowed}
+    return wrong if context.get("problem") is None else {**wrong, "problem": context["problem"]}
 
 
 def _bounds(place: tuple[int | str, ...], parts: Parts) -> str:

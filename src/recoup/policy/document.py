@@ -39,7 +39,8 @@ class Policy:
 
     def _of(self, part: type[P]) -> P:
         given = {part.section: known_only(self.figures.get(part.section, {}), part)}
-        return part.model_validate(completed(given, (part,), is_new=False)[part.section])
+        values = merged({part.section: part.base(self.figures)}, given)  # which may depend on another section
+        return part.model_validate(validated(values, (part,), is_new=False)[part.section])
 
 
 def default_document(parts: Parts) -> str:
@@ -89,8 +90,7 @@ def completed(given: Mapping[str, Any], parts: Parts, *, is_new: bool = True) ->
 
 
 def _bases(given: Mapping[str, Any], parts: Parts) -> dict[str, Any]:
-    sections = {part: given.get(part.section) for part in parts}
-    return {part.section: part.base(found if isinstance(found, Mapping) else {}) for part, found in sections.items()}
+    return {part.section: part.base(given) for part in parts}
 
 
 def validated(values: Mapping[str, Any], parts: Parts, *, is_new: bool = True) -> dict[str, Any]:
@@ -101,10 +101,14 @@ def validated(values: Mapping[str, Any], parts: Parts, *, is_new: bool = True) -
         wrong = wrong_values(error.errors(), parts, [key for key, _ in flattened(default(parts))])
         raise InputRefused(
             "policy_invalid",
-            "; ".join(f"{w['key']}: {w['value']} is not allowed" for w in wrong[:10]) + ".",
+            "; ".join(f"{w['key']}: {w['value']} {_complaint(w)}" for w in wrong[:10]) + ".",
             "Allowed: " + "; ".join(f"{w['key']}: {w['allowed']}" for w in wrong[:10]) + ".",
             wrong=wrong,
         ) from error
+
+
+def _complaint(wrong: Mapping[str, Any]) -> str:
+    return f"cannot be used: {wrong['problem']}" if "problem" in wrong else "is not allowed"
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

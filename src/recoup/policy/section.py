@@ -13,9 +13,13 @@ from pydantic_core import PydanticCustomError
 from recoup.database.connection import Transaction
 
 
-def wrong_value(key: str, value: object, allowed: str) -> PydanticCustomError:
-    """A value that does not fit another one, in the words of a refusal. The key is within its section."""
-    return PydanticCustomError("wrong_value", "{allowed}", {"key": key, "value": repr(value), "allowed": allowed})
+def wrong_value(key: str, value: object, allowed: str, *, problem: str | None = None) -> PydanticCustomError:
+    """A value that does not fit another one, in the words of a refusal. The key is within its section.
+
+    problem: what is wrong with it, where that is not plain from what is allowed.
+    """
+    told = {"key": key, "value": repr(value), "allowed": allowed, "problem": problem}
+    return PydanticCustomError("wrong_value", "{allowed}", told)
 
 
 def one_of(given: str, known: Iterable[str]) -> str:
@@ -28,7 +32,7 @@ def one_of(given: str, known: Iterable[str]) -> str:
 class Section(BaseModel):
     """A part of the policy. Unknown keys are refused: a key that is silently ignored is found at the worst moment."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 class Part(Section):
@@ -50,8 +54,8 @@ class Part(Section):
         return cls.model_validate(shipped_values(cls))
 
     @classmethod
-    def base(cls, _given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The values that apply where a document gives none; by default the shipped ones."""
+    def base(cls, _document: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The values that apply where this document gives none; by default the shipped ones."""
         return shipped_values(cls)
 
     def check_with(self, whole: Section) -> None:

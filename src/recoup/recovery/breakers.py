@@ -101,7 +101,7 @@ def checked(what: str, text: str, most: int = MAX_TEXT_BYTES) -> str:
 
 
 class Shut(NamedTuple):
-    """When a breaker was not closed, last time; until None: it is not."""
+    """When a breaker was not closed, last time, or when something was paused; until None: it still is."""
 
     parts: frozenset[str]
     since: datetime
@@ -113,18 +113,35 @@ def shut_times(tx: Transaction) -> list[Shut]:
     return [Shut(frozenset(parts), since, until) for parts, since, until in tx.execute(Q["times"])]
 
 
-def parts_of(awaits: Mapping[str, Any], source: str, run_kind: str | None) -> frozenset[str]:
-    """What an awaited unit depends on: its table; of a run also its kind and source, which are those of the failure."""
+def earlier_times(tx: Transaction, since_seq: int) -> list[Shut]:
+    """When each breaker was not closed, every time that ended after an event: the last time is among these."""
+    found = tx.execute(Q["earlier_times"], {"since": since_seq})
+    return [Shut(frozenset(parts), since, until) for parts, since, until in found]
+
+
+def paused_times(tx: Transaction, since: datetime) -> list[Shut]:
+    """When work that may be awaited was paused, as far as it was after a time."""
+    return [Shut(frozenset({part}), begin, end) for part, begin, end in tx.execute(Q["paused_times"], {"since": since})]
+
+
+def parts_of(awaits: Mapping[str, Any], source: str, run_kind: str | None, batch: str | None) -> frozenset[str]:
+    """What an awaited unit depends on: its table; of a run also its kind and source, which are those of the failure;
+    of an intake its batch."""
     key = str(awaits["key"])
     of = {
-        "error": {"table:recoup.error", f"table:{key.partition('/')[0]}"}, "intake": set(GATE),
+        "error": {"table:recoup.error", f"table:{key.partition('/')[0]}"},
+        "intake": {*GATE, f"batch:{batch}"},
         "run": {"table:recovery.run", f"run_kind:{run_kind or source}", f"source:{source}"},
+        "delivery": {"table:recoup.delivery"},
+        "partition": {
+            "table:partitions.partition_state", f"source:{source}", f"partition-source:{source}",
+        },
     }  # fmt: skip
-    return frozenset(of.get(str(awaits["kind"]), ()))
+    return frozenset(of.get(str(awaits["kind"]), ())) | {"global:everything"}
 
 
 def time_behind(shut: Sequence[Shut], parts: frozenset[str], since: datetime) -> tuple[timedelta, bool]:
-    """How long an outcome that is awaited since a time was behind breakers, and whether it is now."""
+    """How long an outcome that is awaited since a time was behind breakers or paused, and whether it is now."""
     ours = [one for one in shut if not one.parts.isdisjoint(parts)]
     spans = sorted((max(one.since, since), one.until) for one in ours if one.until is not None and one.until > since)
     total, last = timedelta(0), since

@@ -12,7 +12,7 @@ from psycopg.rows import class_row
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.recovery.effects import KEY
-from recoup.recovery.texts import MAX_USABLE, usable_json
+from recoup.recovery.texts import MAX_USABLE, require_no_secret, usable_json
 from recoup.refusals import InputRefused
 
 Q = load("recoup.recovery", "config.sql")
@@ -67,5 +67,6 @@ def put(tx: Transaction, key: str, value: Any) -> int:
             "The value is not JSON, is too long, or holds a NUL.",
             f"Give what JSON has, and at most {MAX_USABLE:,} characters.",
         )
+    require_no_secret(key, value)
     (made,) = tx.execute(Q["put"], {"key": key, "value": text}).fetchone() or (0,)
     return int(made)

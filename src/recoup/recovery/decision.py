@@ -91,9 +91,12 @@ class Decision(NamedTuple):
 def decide(facts: Facts, policy: RecoveryPolicy, now: datetime) -> Decision:
     """What to do with a match now."""
     decision = _decided(facts, policy, now)
-    if facts.status is MatchStatus.STUCK and isinstance(decision.step, Propose | Attach):
-        # It may end; to begin something new, an operator resumes it.
-        return decision._replace(step=Wait(until=max(facts.match_until, now + BUSY_AGAIN)))
+    if facts.status is MatchStatus.STUCK:
+        # It may end; to begin something new, an operator resumes it. A candidate that is open has its own deadlines.
+        if isinstance(decision.step, Propose):
+            return decision._replace(step=Wait(until=max(facts.match_until, now + BUSY_AGAIN)))
+        if isinstance(decision.step, Attach):
+            return decision._replace(step=_deadline(facts.candidates[-1], policy, now))
     return decision
 
 
@@ -167,7 +170,8 @@ def _skip(one: Candidate, facts: Facts, policy: RecoveryPolicy, now: datetime) -
         return Skip.SUBJECT_RECOVERED
     if facts.standing == "gone":
         return Skip.SUBJECT_GONE
-    if facts.standing == "busy":
+    # A partition that a person marked, or had retried in vain, is terminal as before.
+    if facts.standing == "busy" or (facts.kind is SubjectKind.PARTITION and facts.person is not None):
         return Skip.SUBJECT_CHANGED
     if one.action_name is not None and (action is None or action.type is not one.action_type):
         return Skip.ACTION_RETIRED
@@ -201,6 +205,11 @@ def _with_candidate(one: Candidate, facts: Facts, policy: RecoveryPolicy, now: d
         if deadline is None or deadline <= now:  # while the unit's work is paused, or a moved clock settles
             deadline = now + (LEASE_OVER if not one.effect_made else BUSY_AGAIN)
         return Wait(until=deadline)
+    return _deadline(one, policy, now)
+
+
+def _deadline(one: Candidate, policy: RecoveryPolicy, now: datetime) -> Wait:
+    """When a candidate that was not started has to be evaluated again."""
     deadlines = [one.decide_by] if one.status is CandidateStatus.PENDING else []
     if one.execute_by is not None:
         deadlines.append(one.execute_by)
@@ -254,7 +263,7 @@ def _after_success(latest: Candidate, facts: Facts) -> Step | None:
         return EndMatch(status=MatchStatus.ACCEPTED, reason=f"accepted by {latest.action_name}")
     # Of a subject in this database its condition says whether the failure is gone; of one outside, its action does.
     is_corrective = latest.action_type is not None and latest.action_type.is_corrective
-    if is_corrective and facts.kind in (SubjectKind.OUTSIDE, SubjectKind.PARTITION):
+    if is_corrective and facts.kind is SubjectKind.OUTSIDE:
         return EndMatch(status=MatchStatus.RECOVERED, reason=f"recovered by {latest.action_name}")
     return None
 

@@ -43,7 +43,8 @@ DUTIES: tuple[Duty, ...] = (
         name="match-subjects",
         authority=Authority.MATCHER,
         cadence_s=2,
-        description="makes matches of errors that were parked, intakes that are exhausted and runs that crashed",
+        description="makes matches of errors that were parked, intakes that are exhausted, runs that crashed and"
+        " partitions that are terminal",
         batch=lambda tx, policy: following.match_subjects(tx, policy[RecoveryPolicy]),
         lag=following.match_lag,
     ),

@@ -6,12 +6,19 @@ from typing import Any
 
 from recoup.recovery.vocabulary import ActionType, SubjectKind
 
-IN_DATABASE = (SubjectKind.ERROR, SubjectKind.INTAKE, SubjectKind.RUN)
+IN_DATABASE = (SubjectKind.ERROR, SubjectKind.INTAKE, SubjectKind.RUN, SubjectKind.PARTITION)
 KEY = re.compile(r"[a-z][a-z0-9_.-]{0,99}")
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MAX_NAME_BYTES = 500  # of an owner, or a breaker
 MAX_ROUTE_BYTES = 60
 MAX_DUE_HOURS = 9_999
+# Of each parameter, what is usable: a refusal says it, whether it was not given or is something else.
+USABLE = {
+    "alternative": "anything", "breaker": f"a name of 1 to {MAX_NAME_BYTES} bytes",
+    "due_hours": f"a whole number from 1 to {MAX_DUE_HOURS:,}", "key": "a name such as vendor.batch_size",
+    "owner": f"a name of 1 to {MAX_NAME_BYTES} bytes", "route": f"a name of 1 to {MAX_ROUTE_BYTES} bytes",
+    "undoes": "the id of a candidate", "value": "anything",
+}  # fmt: skip
 NOTHING = "nothing"
 
 
@@ -21,7 +28,7 @@ def makes(type_: ActionType, kind: SubjectKind, parameters: Mapping[str, Any]) -
         case ActionType.RETRY:
             return kind.value if kind in IN_DATABASE else None
         case ActionType.FALLBACK:
-            return kind.value if kind in (SubjectKind.ERROR, SubjectKind.RUN) else None
+            return kind.value if kind in IN_DATABASE and kind is not SubjectKind.INTAKE else None
         case ActionType.CIRCUIT_BREAKER:
             return kind.value if kind in IN_DATABASE else "breaker"
         case ActionType.NOTIFY:

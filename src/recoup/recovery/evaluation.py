@@ -12,8 +12,6 @@ from functools import lru_cache
 from typing import Any, TypeVar
 from uuid import UUID
 
-import psycopg
-
 from recoup import observe
 from recoup.database.acting import acting_as
 from recoup.database.arrays import Routine, literal
@@ -35,7 +33,7 @@ from recoup.recovery.decision import (
     decide,
     lacks_scope,
 )
-from recoup.recovery.facts import Claimed, Seen, look
+from recoup.recovery.facts import Claimed, Seen, look, rows
 from recoup.recovery.lifecycle import MATCH
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.recommending import by_weight, executable
@@ -44,6 +42,7 @@ from recoup.recovery.selection import Selection, create, select_actions
 from recoup.recovery.vocabulary import CandidateStatus, MatchStatus, SubjectKind
 from recoup.redaction import in_words
 from recoup.refusals import Refusal
+from recoup.work.flow import OF_A_UNIT, UNREACHABLE
 from recoup.work.queues import WorkQueue
 from recoup.worker.duty import MAX_BATCH, Context
 
@@ -83,9 +82,9 @@ def _evaluated(context: Context, claimed: Sequence[Claimed]) -> int:
         with context.transaction() as tx:
             evaluate(tx, claimed, active_policy(tx))
             context.tally(tx, len(claimed))
-    except (psycopg.errors.OperationalError, psycopg.errors.InterfaceError):
-        raise  # the server: leases expire, and they are evaluated again
-    except Exception as error:  # noqa: BLE001 - one bad match must not stop the others
+    except Exception as error:
+        if isinstance(error, UNREACHABLE) and not isinstance(error, OF_A_UNIT):
+            raise  # the server: leases expire, and they are evaluated again
         if len(claimed) == 1:
             _failed(context, claimed[0], error)
             return 1
@@ -121,10 +120,12 @@ def expire(tx: Transaction) -> int:
 
 def evaluate(tx: Transaction, claimed: Sequence[Claimed], policy: RecoveryPolicy) -> list[Decision]:
     """Evaluate claimed matches in the caller's transaction, as the evaluator, with a login that is also the matcher."""
-    tx.execute(Q["lock_open"], {"ids": literal("uuid", [one.failure_match_id for one in claimed])})
+    ids = {"ids": literal("uuid", [one.failure_match_id for one in claimed])}
+    tx.execute(Q["lock_open"], ids)
+    locked = rows(tx, "locked_matches", ids)
     now, leases_expire = tx.execute("select recoup.now(), recovery.leases_expire()").fetchone() or (None, True)
     assert isinstance(now, datetime)
-    seen = look(tx, claimed, leases_expire=leases_expire)
+    seen = look(tx, claimed, locked, leases_expire=leases_expire)
     decided = _with_rules(tx, [(one, decide(one.facts, policy, now)) for one in seen], policy, now)
     opened = _open_scopes(tx, decided, policy)
     ended = _end_candidates(tx, decided)
@@ -148,7 +149,10 @@ Decided = Sequence[tuple[Seen, Decision]]
 def _with_rules(
     tx: Transaction, decided: Decided, policy: RecoveryPolicy, now: datetime
 ) -> list[tuple[Seen, Decision]]:
-    """Decide again with what the rules say, where an action is wanted."""
+    """Decide again with what the rules say, where an action is wanted.
+
+    Those that the rules had no time for still ask: they are due again at once.
+    """
     asked = [one for one, decision in decided if isinstance(decision.step, Ask)]
     if not asked:
         return list(decided)
@@ -341,6 +345,8 @@ def _finish(
     for one, decision in decided:
         match = one.claimed.failure_match_id
         target, reason, due = MatchStatus.EVALUATED.value, None, waits.get(match, now)
+        if isinstance(decision.step, Ask):  # it is not evaluated yet
+            target = one.facts.status.value
         if match in current and isinstance(decision.step, EndMatch):
             target, reason = decision.step.status.value, decision.step.reason
         elif match in current and isinstance(decision.step, Wait):

@@ -4,6 +4,7 @@ Effects in this database are made in the turn itself. Functions that work elsewh
 """
 
 import inspect
+from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
@@ -36,14 +37,18 @@ from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.vocabulary import ActionType
 from recoup.redaction import in_words
 from recoup.refusals import Refusal
-from recoup.work.flow import Flow, Overrun, ThreadEach, Turn, Work
+from recoup.work.flow import OF_A_UNIT, UNREACHABLE, Flow, Overrun, ThreadEach, Turn, Work
 from recoup.worker.duty import Context
 
 GRACE_S = 5.0
 ONE_BY_ONE = (ActionType.RECONFIGURE, ActionType.ROLLBACK)
 LATE = "late"  # an outcome that came after its lease had expired
 LEASE_SPARE_S = 30  # to write an outcome after the timeout of its action
+MOST_CUT_OFF = 2  # so often a function may lose the connection; then it is not called again
 _OVERRUN: dict[str, "Overrun[Claimed, Outcome]"] = {}
+_CUT_OFF: Counter[UUID] = (
+    Counter()
+)  # candidates whose function lost the connection, and so all that was claimed with it
 
 
 def execute_due(context: Context, executors: Executors) -> int:
@@ -116,9 +121,9 @@ class _Turns:
         try:
             with tx.transaction():
                 make_effects(tx, ours)
-        except (psycopg.errors.OperationalError, psycopg.errors.InterfaceError):
-            raise
         except (psycopg.Error, Refusal) as error:
+            if isinstance(error, UNREACHABLE) and not isinstance(error, OF_A_UNIT):
+                raise
             if len(ours) > 1:
                 for one in ours:
                     self._make(tx, [one])
@@ -138,11 +143,14 @@ class _Turns:
         """
         failed: list[tuple[Claimed, Outcome]] = []
         for one in some:
+            if _CUT_OFF[one.candidate_id] == MOST_CUT_OFF:
+                failed.append((one, Outcome(False, "its function lost the connection of its worker, and did so again")))
+                continue
             try:
                 with tx.transaction():
                     with acting_as(tx, Authority.EXECUTOR):
                         returned = self.executors[one.served_as].function(tx, one, self._subjects[one.candidate_id])
-                    outcome = _outcome(returned)
+                    outcome = _outcome(_done(returned))
                     if not outcome.succeeded:
                         raise _NotDoneError(outcome.error or "failed")
                     with acting_as(tx, Authority.EVALUATOR):
@@ -150,11 +158,12 @@ class _Turns:
                     if became == LATE:
                         raise _NotDoneError("it took longer than its lease, so what it wrote was rolled back")
                     continue
-            except (psycopg.errors.OperationalError, psycopg.errors.InterfaceError):
-                raise
             except _NotDoneError as error:
                 outcome = Outcome(False, str(error))
-            except Exception as error:  # noqa: BLE001 - whatever it raises is its outcome
+            except Exception as error:
+                if tx.closed:  # by it, or by the server: nothing of this turn is written
+                    _CUT_OFF[one.candidate_id] += 1
+                    raise
                 outcome = Outcome(False, f"{type(error).__name__}: {in_words(error)}")
             failed.append((one, outcome))
         if failed:
@@ -163,10 +172,7 @@ class _Turns:
         self.made += len(some)
 
     def _call(self, one: Claimed) -> Outcome:
-        returned = self.executors[one.served_as].function(one, self._subjects[one.candidate_id])
-        if inspect.isawaitable(returned):
-            raise TypeError("an executor is a plain function; call asyncio.run in it")
-        return _outcome(returned)
+        return _outcome(_done(self.executors[one.served_as].function(one, self._subjects[one.candidate_id])))
 
     def _log(self, done: Turn) -> None:
         log = observe.logger(worker=self.context.name)
@@ -181,6 +187,15 @@ class _Turns:
 
 class _NotDoneError(Exception):
     """Rolls back what a function wrote that reports a failure."""
+
+
+def _done(returned: Any) -> Any:
+    """What a function returned, if it has done its work by then: a coroutine or a generator has not begun."""
+    if inspect.isawaitable(returned):
+        raise TypeError("an executor is a plain function; call asyncio.run in it")
+    if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
+        raise TypeError("an executor is a plain function; one with yield in it does nothing when it is called")
+    return returned
 
 
 def _outcome(returned: Any) -> Outcome:

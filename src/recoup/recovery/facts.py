@@ -12,7 +12,7 @@ from psycopg.rows import dict_row
 from recoup.database.arrays import literal
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
-from recoup.recovery.breakers import Shut, parts_of, shut_times, time_behind
+from recoup.recovery.breakers import Shut, earlier_times, parts_of, paused_times, shut_times, time_behind
 from recoup.recovery.condition import Candidate, Facts, Scope
 from recoup.recovery.rules import Judged
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, MatchStatus, SubjectKind
@@ -45,12 +45,18 @@ class Seen:
     judged: Judged | None = None  # what the rules say of it; None: they were not evaluated
 
 
-def look(tx: Transaction, claimed: Sequence[Claimed], *, leases_expire: bool = True) -> list[Seen]:
-    """What the rows say of these matches."""
+def look(
+    tx: Transaction,
+    claimed: Sequence[Claimed],
+    locked: Sequence[dict[str, Any]] | None = None,
+    *,
+    leases_expire: bool = True,
+) -> list[Seen]:
+    """What the rows say of these matches, whose own rows may have been read as they were locked."""
     ids = {"ids": literal("uuid", [one.failure_match_id for one in claimed])}
-    matches = {row["failure_match_id"]: row for row in _rows(tx, "matches", ids)}
+    matches = {row["failure_match_id"]: row for row in (rows(tx, "matches", ids) if locked is None else locked)}
     by_match: defaultdict[UUID, list[dict[str, Any]]] = defaultdict(list)
-    for row in _rows(tx, "candidates", ids):
+    for row in rows(tx, "candidates", ids):
         by_match[row["failure_match_id"]].append(row)
     latest = {match: rows[-1] for match, rows in by_match.items()}
     earlier = _earlier(tx, matches.values())
@@ -58,8 +64,11 @@ def look(tx: Transaction, claimed: Sequence[Claimed], *, leases_expire: bool = T
     standings = _standings(tx, matches.values(), latest.values())
     people = _people(tx, matches, latest, standings)
     left_out = not_applicable(tx, matches.values())
-    paused = {row["scope_id"] for row in _rows(tx, "paused_tables", {})}
     shut = shut_times(tx)
+    awaiting = [row for row in latest.values() if _awaits(row)]
+    if awaiting:
+        shut += earlier_times(tx, min(int(row["awaits"]["since_seq"]) for row in awaiting))
+        shut += paused_times(tx, min(row["effect_made_at"] for row in awaiting))
     return [
         Seen(
             claimed=one,
@@ -71,9 +80,7 @@ def look(tx: Transaction, claimed: Sequence[Claimed], *, leases_expire: bool = T
                 person=people.get(row["failure_match_id"]),
                 reported_recovered_by=row["reported_by"],
                 match_until=row["match_until"],
-                candidates=[
-                    _candidate(c, scopes, standings, row, paused, shut) for c in by_match[row["failure_match_id"]]
-                ],
+                candidates=[_candidate(c, scopes, standings, row, shut) for c in by_match[row["failure_match_id"]]],
                 earlier=earlier[row["failure_match_id"]],
                 scopes=of_incident[row["incident_id"]],
                 not_applicable=left_out.get((row["subject_kind"], row["subject_ref"]), ()),
@@ -86,7 +93,7 @@ def look(tx: Transaction, claimed: Sequence[Claimed], *, leases_expire: bool = T
     ]
 
 
-def _rows(tx: Transaction, name: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+def rows(tx: Transaction, name: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     with tx.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(Q[name], given).fetchall()
 
@@ -95,7 +102,7 @@ def _earlier(tx: Transaction, matches: Iterable[Mapping[str, Any]]) -> defaultdi
     """What was executed outside for the same failures, in the matches that these follow."""
     found: defaultdict[UUID, list[Candidate]] = defaultdict(list)
     following = [row["failure_match_id"] for row in matches if row["follows"] is not None]
-    for row in _rows(tx, "earlier", {"ids": following}) if following else ():
+    for row in rows(tx, "earlier", {"ids": following}) if following else ():
         match = row.pop("failure_match_id")
         status, type_ = CandidateStatus(row.pop("status")), ActionType(row.pop("action_type"))
         found[match].append(Candidate(status=status, action_type=type_, **row))
@@ -111,7 +118,7 @@ def _scopes(
     }
     scopes: dict[UUID, Scope] = {}
     of_incident: defaultdict[UUID, list[Scope]] = defaultdict(list)
-    for row in _rows(tx, "scopes", given):
+    for row in rows(tx, "scopes", given):
         scope = Scope(
             scope_id=row["scope_id"], is_active=row["is_active"], allowed_actions=tuple(row["allowed_actions"]),
             expires_at=row["expires_at"],
@@ -129,10 +136,10 @@ def _standings(
     asked = {(row["subject_kind"], row["subject_ref"]) for row in matches}
     asked |= {(row["awaits"]["kind"], row["awaits"]["key"]) for row in latest if row["awaits"] is not None}
     kinds = {kind for kind, _ in asked}
-    if kinds <= {"outside", "partition"}:  # nothing of ours to read
+    if kinds <= {"outside"}:  # nothing of ours to read
         return dict.fromkeys(asked, ("failed", None))
     given = {"kinds": [kind for kind, _ in asked], "refs": [ref for _, ref in asked]}
-    return {(row["kind"], row["ref"]): (row["standing"], row["unit"]) for row in _rows(tx, "standings", given)}
+    return {(row["kind"], row["ref"]): (row["standing"], row["unit"]) for row in rows(tx, "standings", given)}
 
 
 def _people(
@@ -142,7 +149,7 @@ def _people(
     standings: Mapping[tuple[str, str], tuple[Any, str | None]],
 ) -> dict[UUID, str]:
     """Who acted on the subjects of open candidates: people, since the candidate was made."""
-    moved: dict[str, list[tuple[UUID, str, str, datetime]]] = {"error": [], "intake": []}
+    moved: dict[str, list[tuple[UUID, str, str, datetime]]] = {"error": [], "intake": [], "partition": []}
     for match, candidate in latest.items():
         row = matches[match]
         standing, unit = standings.get((row["subject_kind"], row["subject_ref"]), ("gone", None))
@@ -151,24 +158,34 @@ def _people(
             is_open
             and unit is not None
             and row["subject_kind"] in moved
-            and (standing != "failed" or candidate["awaits"] is not None)
+            # What a person marked terminal failed as before, and is not to be retried all the same.
+            and (standing != "failed" or candidate["awaits"] is not None or row["subject_kind"] == "partition")
         ):
             since = candidate["effect_made_at"] or candidate["created_at"]
             moved[row["subject_kind"]].append((match, row["subject_ref"], unit, since))
     found: dict[str, str] = {}
-    for kind, query in (("error", "people_on_errors"), ("intake", "people_on_intakes")):
+    for kind, query in (
+        ("error", "people_on_errors"), ("intake", "people_on_intakes"), ("partition", "people_on_partitions"),
+    ):  # fmt: skip
         if moved[kind]:
-            _, refs, units, since = zip(*moved[kind], strict=True)
-            given = {"refs": list(refs), "units": list(units), "since": list(since)}
-            found |= {row["ref"]: row["actor_id"] for row in _rows(tx, query, given)}
-    broken = {
-        match: row["awaits"]["key"] for match, row in latest.items()
-        if row["status"] == "executing" and row["awaits"] is not None and row["awaits"]["kind"] == "breaker"
-    }  # fmt: skip
-    if broken:
-        closed = {row["ref"]: row["actor_id"] for row in _rows(tx, "people_on_breakers", {"refs": [*broken.values()]})}
-        return {match: closed[name] for match, name in broken.items() if name in closed} | _of(moved, found)
-    return _of(moved, found)
+            ids, refs, units, since = zip(*moved[kind], strict=True)
+            given = {"ids": list(ids), "refs": list(refs), "units": list(units), "since": list(since)}
+            found |= {row["ref"]: row["actor_id"] for row in rows(tx, query, given)}
+    return _people_on_awaited(tx, latest) | _of(moved, found)
+
+
+def _people_on_awaited(tx: Transaction, latest: Mapping[UUID, Mapping[str, Any]]) -> dict[UUID, str]:
+    """Who ended what candidates await: a breaker that was closed by hand, a notice that was cancelled."""
+    found: dict[UUID, str] = {}
+    for kind, query in (("breaker", "people_on_breakers"), ("delivery", "people_on_deliveries")):
+        awaited = {
+            match: row["awaits"]["key"] for match, row in latest.items()
+            if row["status"] == "executing" and row["awaits"] is not None and row["awaits"]["kind"] == kind
+        }  # fmt: skip
+        if awaited:
+            ended = {row["ref"]: row["actor_id"] for row in rows(tx, query, {"refs": [*awaited.values()]})}
+            found |= {match: ended[ref] for match, ref in awaited.items() if ref in ended}
+    return found
 
 
 def _of(moved: Mapping[str, Sequence[tuple[UUID, str, str, datetime]]], found: Mapping[str, str]) -> dict[UUID, str]:
@@ -190,20 +207,24 @@ def not_applicable(tx: Transaction, matches: Iterable[Mapping[str, Any]]) -> dic
     return found
 
 
+def _awaits(row: Mapping[str, Any]) -> bool:
+    return row["status"] == CandidateStatus.EXECUTING and row["outcome_by"] is not None
+
+
 def _candidate(
     row: Mapping[str, Any],
     scopes: Mapping[UUID, Scope],
     standings: Mapping[tuple[str, str], tuple[Any, str | None]],
     match: Mapping[str, Any],
-    paused: set[str],
     shut: Sequence[Shut],
 ) -> Candidate:
     awaits = row["awaits"]
     unit = None
     outcome_by, is_behind = row["outcome_by"], False
-    if shut and outcome_by is not None and row["status"] == "executing":
-        # Of a breaker that was open twice, the last time counts.
-        held, is_behind = time_behind(shut, parts_of(awaits, match["source"], match["run_kind"]), row["effect_made_at"])
+    if shut and _awaits(row):
+        # Its clock stops.
+        parts = parts_of(awaits, match["source"], match["run_kind"], match["batch"])
+        held, is_behind = time_behind(shut, parts, row["effect_made_at"])
         outcome_by += held
     if awaits is not None and (row["status"] == "executing" or row["error"] == Failure.OUTCOME_OVERDUE):
         # Of errors, intakes and runs the subject's condition is that of the newest unit, which is what is awaited.
@@ -227,7 +248,7 @@ def _candidate(
         awaits=awaits is not None,
         unit=unit,
         outcome_by=outcome_by,
-        is_paused=is_behind or (awaits is not None and not paused.isdisjoint(_tables_of(awaits))),
+        is_paused=is_behind,
         skip_reason=row["skip_reason"],
         error=row["error"],
         overridden_by=row["overridden_by"],
@@ -235,12 +256,3 @@ def _candidate(
         parameters=row["parameters"],
         idempotency_key=row["idempotency_key"],
     )
-
-
-def _tables_of(awaits: Mapping[str, Any]) -> set[str]:
-    """The names under which work on an awaited unit can be paused."""
-    of = {
-        "error": {"recoup.error", str(awaits["key"]).partition("/")[0]}, "run": {"recovery.run"},
-        "intake": {"cl.gate_zero_intake", "cl.gate_zero_attempt"}, "delivery": {"recoup.delivery"},
-    }  # fmt: skip
-    return {"everything"} | of.get(str(awaits["kind"]), set())

@@ -5,9 +5,10 @@ transaction, so nothing is missed and nothing done twice, whatever process dies.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from psycopg.rows import dict_row
 from psycopg.sql import Composed, Identifier
@@ -16,7 +17,7 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.ledger import subscriptions
 from recoup.ledger.subscriptions import Log
-from recoup.recovery.matches import NewFailure, ingest
+from recoup.recovery.matches import NewFailure, ingest, ingestible
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.vocabulary import SubjectKind
 from recoup.worker.duty import seconds
@@ -30,8 +31,10 @@ Event = dict[str, Any]
 ERRORS = Log(table="recoup.error_event", columns=("seq", "event_type", "error_table", "error_id", "to_status"))
 INTAKES = Log(table="cl.gate_zero_air", columns=("seq", "entity_id"))
 RUNS = Log(table="recovery.run_trace", columns=("seq", "run_id"))
+PARTITIONS = Log(table="partitions.partition_event", columns=("seq", "subject", "partition_id"))
 DELIVERIES = Log(table="recoup.delivery_event", columns=("seq", "delivery_id"), event="to_status")
 CONTROL = Log(table="recoup.control_log", columns=("seq", "subject", "key"))
+POLICIES = Log(table="recoup.policy", columns=("seq", "version"), event="actor")
 PROVENANCE = Log(
     table="recovery.provenance",
     columns=("seq", "xid", "event_type", "candidate_id", "failure_match_id", "incident_id", "facts"),
@@ -83,7 +86,7 @@ def _lag(one: Followed) -> Composed:
 
 
 def match_subjects(tx: Transaction, policy: RecoveryPolicy) -> int:
-    """Ingest what was parked, exhausted or crashed since, as the matcher."""
+    """Ingest what was parked, exhausted, crashed or given up since, as the matcher."""
     return follow(tx, MATCHER, _matchers(policy))
 
 
@@ -105,11 +108,24 @@ def _matchers(policy: RecoveryPolicy) -> list[Followed]:
         followed.append(Followed(INTAKES, ("EXHAUSTED",), exhausted, "event_timestamp"))
     if policy.subjects.runs:
         followed.append(Followed(RUNS, ("crashed",), lambda on, events: _ingested(on, _crashed(on, events))))
+    if policy.subjects.partitions:
+        given_up = lambda on, events: _ingested(on, _given_up(on, events))  # noqa: E731
+        followed.append(Followed(PARTITIONS, ("terminal_marked",), given_up))
     return followed
 
 
 def _ingested(tx: Transaction, failures: Sequence[NewFailure]) -> int:
-    return len(ingest(tx, failures)) if failures else 0
+    """Ingest failures of this database. A key that somebody used for something else keeps none from its match."""
+    ours = [ingestible(one) for one in failures]
+    done = ingest(tx, ours) if ours else []
+    differing = [(one, told.failure_match_id) for one, told in zip(ours, done, strict=True) if told.answer == "differs"]
+    if differing:
+        about: dict[UUID | None, str] = dict(
+            tx.execute(Q["subjects_of"], {"ids": [match for _, match in differing]}).fetchall()
+        )
+        taken = [one for one, match in differing if about.get(match) != f"{one.kind}/{one.ref}"]
+        ingest(tx, [replace(one, key=f"{one.kind}/{one.ref}/{uuid4()}") for one in taken])
+    return len(done)
 
 
 def _parked(tx: Transaction, events: Sequence[Event], policy: RecoveryPolicy) -> list[NewFailure]:
@@ -169,6 +185,30 @@ def _crashed(tx: Transaction, events: Sequence[Event]) -> list[NewFailure]:
     ]
 
 
+def _given_up(tx: Transaction, events: Sequence[Event]) -> list[NewFailure]:
+    """Each decision that a partition is terminal is a failure of its own."""
+    given = {"ids": [event["partition_id"] for event in events]}
+    return [
+        NewFailure(
+            source=row["source"],
+            message=row["error_message"],
+            key=f"partition/{row['partition_id']}/{row['terminal_at'].astimezone(UTC).isoformat()}",
+            code=row["reason"],
+            category=row["category"],
+            signature=row["error_signature"],
+            kind=SubjectKind.PARTITION,
+            ref=str(row["partition_id"]),
+            context={
+                "customer_id": row["customer_id"], "query_name": row["query_name"],
+                "logical_date": row["logical_date"].isoformat(), "attempts": row["attempt_count"],
+                "causes": row["terminal_causes"],
+            },
+            follows=row["before"],
+        )
+        for row in _rows(tx, "given_up", given)
+    ]  # fmt: skip
+
+
 # Matches are woken ----------------------------------------------------------------------------------------------------
 
 
@@ -203,6 +243,11 @@ def _of_units(kind: str, column: str, also: str | None = None) -> Callable[[Tran
     return then
 
 
+def _of_partitions(tx: Transaction, events: Sequence[Event]) -> int:
+    told = [event for event in events if event["subject"] != "run"]  # a verdict is of its partition, too
+    return _of_units("partition", "partition_id")(tx, told) if told else 0
+
+
 def _of_controlled(tx: Transaction, events: Sequence[Event]) -> int:
     """Tasks that ended, breakers that opened or closed, and intakes that a person restarted."""
     tasks = [event["key"] for event in events if event["subject"] == "recovery.task"]
@@ -211,6 +256,11 @@ def _of_controlled(tx: Transaction, events: Sequence[Event]) -> int:
     woken = _wake(tx, "of_units", {"keys": tasks, "kind": "task"}) if tasks else 0
     woken += _wake(tx, "of_units", {"keys": breakers, "kind": "breaker"}) if breakers else 0
     return woken + (_wake(tx, "of_restarted_intakes", {"keys": intakes}) if intakes else 0)
+
+
+def _of_policies(tx: Transaction, _: Sequence[Event]) -> int:
+    """What has lost its action is skipped, and something else is proposed."""
+    return _wake(tx, "of_retired_actions", {})
 
 
 def _of_provenance(tx: Transaction, events: Sequence[Event]) -> int:
@@ -239,8 +289,12 @@ WAKERS = (
         INTAKES, ("AUTH", "EXHAUSTED"), _of_units("intake", "entity_id", "of_restarted_intakes"), "event_timestamp"
     ),
     Followed(RUNS, ("queued", "succeeded", "failed", "crashed"), _of_units("run", "run_id", "of_retried_runs")),
-    Followed(DELIVERIES, ("delivered", "dead"), _of_units("delivery", "delivery_id")),
+    Followed(
+        PARTITIONS, ("accepted", "terminal_marked", "terminal_marked_too", "terminal_lifted"), _of_partitions
+    ),
+    Followed(DELIVERIES, ("delivered", "dead"), _of_units("delivery", "delivery_id", "of_fallbacks")),
     Followed(CONTROL, ("BIRTH", "MOVE"), _of_controlled),
+    Followed(POLICIES, ("system", "ai", "human"), _of_policies, "applied_at"),
     Followed(
         PROVENANCE,
         (

@@ -59,9 +59,10 @@ MATCHES: tuple[Invariant, ...] = (
     _of("recovery/match/incident", "matches",
         "A match is of an incident, an open one of an open one; its candidates are of the same incident and failure."),
     _of("recovery/match/one-open", "subjects",
-        "An error, an intake, a run has one open match; a key of a source one match; a failure one open incident."),
+        "An error, an intake, a run, a partition has one open match; a key of a source one match; a failure one open"
+        " incident."),
     _of("recovery/match/subject", "subjects",
-        "The intake or run that a match is of exists, unless its evaluation failed."),
+        "The intake, run or partition that a match is of exists, unless its evaluation failed."),
     _of("recovery/times", "times", "Incidents were opened and closed, and tasks ended, when their logs say."),
     _of("recovery/lineage", "lineage",
         "A match, candidate or incident that follows another one is of the same failure, and came after its end."),

@@ -215,7 +215,9 @@ CONFIG = Lifecycle(
 )
 
 # Every authority that claims may take the probe, and read how it ended; a duty reads that, too.
-PROBERS = (Authority.HUB, Authority.ERROR_WORKER, Authority.GATE, Authority.RUNNER, CLAIM_WORKER)
+PROBERS = (
+    Authority.HUB, Authority.ERROR_WORKER, Authority.GATE, Authority.RUNNER, Authority.CONTROL_PLANE, CLAIM_WORKER,
+)  # fmt: skip
 CLOSED, OPEN, HALF_OPEN = BreakerStatus
 OPENED = ("parts", "wait_s", "max_wait_s", "opened_at", "open_until", "opened_by", "reason", "candidate_id", "probes")
 

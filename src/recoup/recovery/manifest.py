@@ -26,7 +26,7 @@ RECOVERY = Domain(
     name="recovery",
     package="recoup.recovery",
     description="Turns failures into matches and candidates; executes what is approved or automatic, within scopes.",
-    release=3,
+    release=7,
     lifecycles=(INCIDENT, MATCH, EVALUATION, CANDIDATE, SCOPE, TASK, BREAKER, CONFIG),
     logs=(PROVENANCE,),
     routines=routines(
@@ -35,6 +35,7 @@ RECOVERY = Domain(
         "rule",
         "standing",
         "breakers",
+        "shut_tables",
         "undo",
         "candidate_rules",
         "rules",
@@ -48,6 +49,7 @@ RECOVERY = Domain(
         "selection",
         "experience",
         "review",
+        "hubs",
         "comments",
     ),
     policy=(RecoveryPolicy,),
@@ -67,6 +69,7 @@ RECOVERY = Domain(
     refusals=refusals.LAWS,
     subjects=(SUBJECT,),
     finders=(FINDER,),
+    api=("recoup.api.routes.recovery:RECOVERY",),
     commands=(
         Command(
             name="recovery",
@@ -82,6 +85,7 @@ RECOVERY = Domain(
         span=timedelta(days=5),
         exists="select exists (select from recovery.candidate)",
         play="recoup_demo.recovery:play",
+        ending="recoup_demo.recovery:ending",
         show="recoup_demo.show_recovery:show",
     ),
 )

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -22,6 +22,8 @@ MAX_MESSAGE = 10_000
 MAX_NAME_BYTES = 500
 MAX_CODE_BYTES = 200
 MAX_AT_ONCE = 1000  # of one statement
+UNNAMED = "unnamed"  # the source of a run whose source is blank
+DIFFERS = "differs"  # the answer to another content under a known key
 CONTENT = json.JSONEncoder(sort_keys=True)  # made once: json.dumps makes one for each call
 INGEST = Routine(
     name="recovery.ingest",
@@ -66,6 +68,25 @@ def ingest(tx: Transaction, failures: Sequence[NewFailure]) -> list[Ingested]:
     for start in range(0, len(failures), MAX_AT_ONCE):
         done += records(Ingested, INGEST.call(tx, **_columns(failures[start : start + MAX_AT_ONCE])))
     return done
+
+
+def ingestible(ours: NewFailure) -> NewFailure:
+    """A failure of a row of this database, which may hold what is refused of a caller: a blank code, a long source.
+
+    A refusal would stop everything behind it in the log from becoming matches.
+    """
+    return replace(
+        ours,
+        source=_cut(ours.source, MAX_NAME_BYTES) or UNNAMED,
+        code=_cut(ours.code, MAX_CODE_BYTES),
+        signature=_cut(ours.signature, MAX_CODE_BYTES),
+    )
+
+
+def _cut(text: str | None, most: int) -> str | None:
+    """Text as names are stored, cut to this number of bytes; None if it is blank, or cannot be stored so short."""
+    stored = in_words(text or "").encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
+    return stored if stored.strip() and len(in_words(stored).encode()) <= most else None
 
 
 def checked(given: NewFailure) -> NewFailure:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from recoup.errors.vocabulary import ParkReason
 from recoup.policy.section import Part, Section, wrong_value
 from recoup.recovery.rule_facts import LANGUAGE
+from recoup.recovery.texts import looks_secret
 from recoup.recovery.vocabulary import ActionType, SubjectKind
+from recoup.redaction import REDACTED
 from recoup.refusals import InputRefused
 
 Days = Annotated[int, Field(ge=1, le=365)]
@@ -35,6 +37,22 @@ GIVEN: dict[ActionType, dict[str, type]] = {
 }
 
 
+def _without_secrets(parameters: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+    """Everybody who reads the database reads the policy and its candidates. What is stored already is left alone."""
+    found = [
+        name for name, value in parameters.items() if (info.context or {}).get("is_new") and looks_secret(name, value)
+    ]
+    if found:
+        raise wrong_value(
+            "", REDACTED, "the place of a secret, such as the name of an environment variable",
+            problem=f"{found[0]} looks like a secret, and every version of a policy is kept for good",
+        )  # fmt: skip
+    return parameters
+
+
+Parameters = Annotated[dict[str, Any], Field(default_factory=dict), AfterValidator(_without_secrets)]
+
+
 class Action(Section):
     """An action of the catalogue."""
 
@@ -47,7 +65,7 @@ class Action(Section):
     idempotent: bool = False
     # Whether its executor, a function of yours, can undo it.
     undo: bool = False
-    parameters: Annotated[dict[str, Any], Field(default_factory=dict)]
+    parameters: Parameters
 
     @model_validator(mode="after")
     def _given_what_it_needs(self) -> Action:
@@ -76,7 +94,7 @@ class Rule(Section):
     # How often its action may be tried for one failure.
     times: Annotated[int, Field(ge=1, le=100)] = 1
     # In addition to those of the action.
-    parameters: Annotated[dict[str, Any], Field(default_factory=dict)]
+    parameters: Parameters
     description: Annotated[str, Field(max_length=500, description="a text of at most 500 characters")] = ""
 
     @field_validator("when")
@@ -85,7 +103,7 @@ class Rule(Section):
         # What is stored was checked when it was applied; those who only read it need no engine.
         problem = LANGUAGE.problem(when) if (info.context or {}).get("is_new") else None
         if problem is not None:
-            raise wrong_value("", when, f"a condition that is true or false; {problem}")
+            raise wrong_value("", when, "a condition in CEL that is true or false", problem=str(problem))
         return when
 
 
@@ -152,6 +170,7 @@ class Subjects(Section):
 
     intakes: bool
     runs: bool
+    partitions: bool
     park_reasons: dict[str, list[ParkWord]]
 
 

@@ -1,15 +1,28 @@
 """Which action a match gets next: that of a rule that is true, or the next one of the plan. Pure functions."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
-from recoup.recovery.condition import Candidate, Facts
+from recoup.recovery.condition import Facts
 from recoup.recovery.effects import lacks
 from recoup.recovery.policy import Action, RecoveryPolicy, Rule
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, Failure, Skip, SubjectKind
 
 # Skipped for a reason that leaves the action to be tried again.
 UNTRIED = (Skip.SCOPE_ENDED, Skip.EXECUTE_OVERDUE, Skip.SUBJECT_CHANGED, Skip.ACTION_RETIRED, Skip.OVERTAKEN)
+
+
+class Ended(Protocol):
+    """A candidate of a match that has ended."""
+
+    @property
+    def action_name(self) -> str | None: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def skip_reason(self) -> str | None: ...
+    @property
+    def error(self) -> str | None: ...
 
 
 class Recommendation(NamedTuple):
@@ -26,7 +39,7 @@ def recommend(facts: Facts, policy: RecoveryPolicy) -> Recommendation | None:
     fired = by_weight(facts.fired or (), policy)
     for name in fired:
         rule = policy.rules[name]
-        if _is_left(rule, facts, policy):
+        if why_not(rule, facts.kind, facts.candidates, policy, left_out=facts.not_applicable) is None:
             others = tuple(one for one in fired if one != name)
             return Recommendation(
                 action_name=rule.action, fired=(name, *others), weight=rule.weight, parameters=rule.parameters or None
@@ -40,18 +53,32 @@ def by_weight(fired: Sequence[str], policy: RecoveryPolicy) -> tuple[str, ...]:
     return tuple(sorted(fired, key=lambda name: (-policy.rules[name].weight, name)))
 
 
-def _is_left(rule: Rule, facts: Facts, policy: RecoveryPolicy) -> bool:
-    """Whether the action of a rule can be executed, was not rejected or found useless, and may be tried again."""
-    of_it = [one for one in facts.candidates if one.action_name == rule.action]
-    if any(one.status is CandidateStatus.REJECTED or one.skip_reason == Skip.LOW_CONFIDENCE for one in of_it):
-        return False
-    tried = [one for one in of_it if one.skip_reason not in UNTRIED and not _untried(one)]
+def passed_over(fired: Sequence[str], recommended: str | None, policy: RecoveryPolicy) -> tuple[str, ...]:
+    """Of the rules that were true, as an evaluation recorded them, those that come before what decided."""
+    ordered = by_weight([name for name in fired if name in policy.rules], policy)
+    decided = fired[0] if fired and recommended is not None else None
+    return ordered[: ordered.index(decided)] if decided in ordered else ordered
+
+
+def why_not(
+    rule: Rule, kind: SubjectKind, ended: Iterable[Ended], policy: RecoveryPolicy, *, left_out: Collection[str] = ()
+) -> str | None:
+    """Why the action of a rule that is true is not recommended: rejected, found useless, tried, or not executable.
+
+    ended: what was tried of the match. left_out: types of action that do not apply to this very subject.
+    """
+    of_it = [one for one in ended if one.action_name == rule.action]
+    if any(one.status == CandidateStatus.REJECTED for one in of_it):
+        return f"{rule.action} was rejected"
+    if any(one.skip_reason == Skip.LOW_CONFIDENCE for one in of_it):
+        return f"{rule.action} was skipped for its low confidence"
+    tried = sum(one.skip_reason not in UNTRIED and not _untried(one) for one in of_it)
+    if tried >= rule.times:
+        return f"{rule.action} was tried {tried} of {rule.times} times"
     action = policy.actions[rule.action]
-    return (
-        len(tried) < rule.times
-        and action.type not in facts.not_applicable
-        and executable(action, facts.kind, rule.parameters)
-    )
+    if action.type in left_out or not executable(action, kind, rule.parameters):
+        return f"{rule.action} cannot be executed for it"
+    return None
 
 
 def next_action(facts: Facts, policy: RecoveryPolicy) -> str | None:
@@ -69,21 +96,21 @@ def next_action(facts: Facts, policy: RecoveryPolicy) -> str | None:
     return None
 
 
-def _untried(one: Candidate) -> bool:
-    return one.status is CandidateStatus.FAILED and one.error in (Failure.SUBJECT_CHANGED, Failure.SCOPE_REVOKED)
+def _untried(one: Ended) -> bool:
+    return one.status == CandidateStatus.FAILED and one.error in (Failure.SUBJECT_CHANGED, Failure.SCOPE_REVOKED)
 
 
 # By type of action: for which kinds of subject it can be executed. The same as recovery.applicable in the database.
 APPLICABLE: Mapping[ActionType, frozenset[SubjectKind]] = {
-    ActionType.RETRY: frozenset({SubjectKind.ERROR, SubjectKind.INTAKE, SubjectKind.RUN, SubjectKind.OUTSIDE}),
+    ActionType.RETRY: frozenset(SubjectKind),
     ActionType.NOTIFY: frozenset(SubjectKind),
     ActionType.MANUAL: frozenset(SubjectKind),
     ActionType.SKIP: frozenset(SubjectKind),
-    ActionType.FALLBACK: frozenset({SubjectKind.ERROR, SubjectKind.RUN, SubjectKind.OUTSIDE}),
+    ActionType.FALLBACK: frozenset(SubjectKind) - {SubjectKind.INTAKE},
     ActionType.CIRCUIT_BREAKER: frozenset(SubjectKind),
-    ActionType.RECONFIGURE: frozenset(SubjectKind) - {SubjectKind.PARTITION},
+    ActionType.RECONFIGURE: frozenset(SubjectKind),
     ActionType.ESCALATE: frozenset(SubjectKind),
-    ActionType.ROLLBACK: frozenset(SubjectKind) - {SubjectKind.PARTITION},
+    ActionType.ROLLBACK: frozenset(SubjectKind),
 }
 
 

@@ -23,13 +23,13 @@ from recoup.lifecycles.declaration import Authority
 from recoup.operations.verbs import Act, Answer, Group, Outcomes, Step, Subject, Verb, Why, act, reason
 from recoup.recovery.condition import Scope
 from recoup.recovery.confidence import rate
-from recoup.recovery.effects import lacks
+from recoup.recovery.effects import USABLE, lacks
 from recoup.recovery.following import wake
 from recoup.recovery.matches import NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.recommending import applicable
 from recoup.recovery.selection import Selection, create, select_actions
-from recoup.recovery.texts import MAX_USABLE, usable_json
+from recoup.recovery.texts import require_usable
 from recoup.recovery.vocabulary import SubjectKind
 from recoup.refusals import InputRefused, LawRefused, from_database
 
@@ -49,6 +49,7 @@ VERBS = (
     ),
 )
 UNKNOWN = Why("candidate_unknown", "There is no such candidate.", "List them: recoup recovery list")
+STOP = "To stop it before it starts, revoke its scope, or pause its action: recoup pause action NAME --reason …"
 CHANGED = Why("candidate_changed", "It has changed since it was shown.", "List it again: recoup recovery list")
 NO_SCOPE = Why(
     "scope_missing",
@@ -127,7 +128,8 @@ def _why_not(decision: Act, unit: str, row: Mapping[str, Any] | None, who: str) 
         return UNKNOWN
     digest = unit.partition(":")[2]
     if row["status"] != "pending":
-        return Why("candidate_decided", f"It is {row['status']}, not pending.", "Nothing to do.")
+        stop = decision.verb == REJECT and row["status"] == "approved"
+        return Why("candidate_decided", f"It is {row['status']}, not pending.", STOP if stop else "Nothing to do.")
     if digest and digest != row["digest"]:
         return CHANGED
     if row["overdue"]:
@@ -301,26 +303,19 @@ def propose(
             "List the actions and what they apply to: recoup recovery actions",
         )
     given = {**known.parameters, **(parameters or {})}
-    if usable_json(given) is None:
-        raise InputRefused(
-            "parameters_unusable",
-            "The parameters are not JSON, are too long, or hold a NUL.",
-            f"Give what JSON has, and at most {MAX_USABLE:,} characters.",
-        )
+    require_usable(given)
     lacking = lacks(known.type, SubjectKind(found["subject_kind"]), given)
     if lacking is not None:
         raise InputRefused(
             "parameters_missing",
-            f"{action} needs the parameter {lacking} for a failure of the kind {found['subject_kind']}.",
+            f"{action} needs the parameter {lacking} ({USABLE[lacking]}) for the kind {found['subject_kind']}.",
             f"""Give it: --parameters '{{"{lacking}": …}}'""",
             parameter=lacking,
         )
     while found["ended_at"] is not None:
         found = _match(tx, _open_one(tx, found) or _followed(tx, found))
     follows = _overtaken(tx, found, str(who))
-    made = create(
-        tx, policy, ids=[found["failure_match_id"]], actions=[action], follows=[follows], proposers=[str(who)]
-    )[found["failure_match_id"]]
+    made = _made(tx, found["failure_match_id"], action, follows, str(who), policy)
     row = tx.execute(Q["active_scope"], {"incident": found["incident_id"], "action": action}).fetchone()
     scope = None if row is None else Scope(
         scope_id=row[0], is_active=True, allowed_actions=tuple(row[1]), expires_at=row[2]
@@ -333,6 +328,17 @@ def propose(
     with acting_as(tx, Authority.EVALUATOR):
         wake(tx, [found["failure_match_id"]])
     return made
+
+
+def _made(tx: Transaction, match: UUID, action: str, follows: UUID | None, who: str, policy: RecoveryPolicy) -> UUID:
+    try:
+        with tx.transaction():
+            return create(tx, policy, ids=[match], actions=[action], follows=[follows], proposers=[who])[match]
+    except psycopg.errors.UniqueViolation:
+        raise LawRefused(
+            "candidate_open", "Somebody else, or an evaluation, proposed something for it at the same moment.",
+            f"Read it, and propose again if needed: recoup recovery show {match}", match=str(match),
+        ) from None  # fmt: skip
 
 
 def _match(tx: Transaction, match: UUID) -> dict[str, Any]:

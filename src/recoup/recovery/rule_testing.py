@@ -4,6 +4,7 @@ Each recorded evaluation is repeated, on the facts of its time; a failure that w
 came. Nothing is written.
 """
 
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from psycopg.rows import namedtuple_row
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
+from recoup.expressions import MAX_S
 from recoup.policy import document, versions
 from recoup.recovery.condition import Facts
 from recoup.recovery.facts import Claimed, look
@@ -27,6 +29,7 @@ from recoup.refusals import InputRefused
 Q = load("recoup.recovery", "rules.sql")
 PAGE = 1_000  # evaluations at once
 MAX_FAILURES = 100_000
+MAX_SLOW_S = 20.0  # of evaluations that take too long each
 MAX_EXAMPLES = 3  # of each change
 MAX_COUNTED = 10_000  # evaluations in which the rules of the active policy are counted
 BY_HAND = "given"  # the name of a rule that is given without one
@@ -76,6 +79,7 @@ class Replay:
 
     failures: int
     evaluations: int
+    is_complete: bool  # False: it was stopped, because conditions take too long
     changed: int
     recommended: Mapping[str, int]  # evaluations by action; "nothing"
     rules: Sequence[RuleResult]
@@ -140,7 +144,10 @@ def replay(
         rows = iter(cursor.execute(Q["recorded"], asked).fetchall())
     while page := list(islice(rows, PAGE)):
         for row, facts, seen in _replayed(tx, page):
+            began = time.thread_time()
             tally.add(row, _recommended(active, facts, seen), _recommended(new, facts, seen, tally))
+            if tally.is_slow(time.thread_time() - began):
+                return tally.result(is_complete=False)
     return tally.result()
 
 
@@ -188,6 +195,7 @@ class _Tally:
         self.decided: Counter[str] = Counter()
         self.failed: Counter[str] = Counter()
         self.error: dict[str, str] = {}
+        self.slow_s = 0.0
         self.recommended: Counter[str] = Counter()
         self.changes: Counter[tuple[str | None, str | None]] = Counter()
         self.examples: defaultdict[tuple[str | None, str | None], list[dict[str, Any]]] = defaultdict(list)
@@ -208,10 +216,16 @@ class _Tally:
             if len(self.examples[change]) < MAX_EXAMPLES:
                 self.examples[change].append({"failure_match_id": row.failure_match_id, "message": row.error_message})
 
-    def result(self) -> Replay:
+    def is_slow(self, spent_s: float) -> bool:
+        """Whether evaluations that take too long have taken so much time that the person who waits knows enough."""
+        self.slow_s += spent_s if spent_s > MAX_S else 0.0
+        return self.slow_s > MAX_SLOW_S
+
+    def result(self, *, is_complete: bool = True) -> Replay:
         return Replay(
             failures=len(self.matches),
             evaluations=self.recommended.total(),
+            is_complete=is_complete,
             changed=self.changes.total(),
             recommended=dict(self.recommended.most_common()),
             rules=[

@@ -121,7 +121,15 @@ def show(tx: Transaction, scope: UUID) -> Scope:
     return found
 
 
-def scopes(tx: Transaction, *, incident: UUID | None = None, active: bool = False, limit: int = 100) -> list[Scope]:
-    """Scopes, newest first."""
+def scopes(
+    tx: Transaction,
+    *,
+    incident: UUID | None = None,
+    active: bool = False,
+    limit: int = 100,
+    after: UUID | None = None,
+) -> list[Scope]:
+    """Scopes, newest first. ``after``, the id of the last that was listed, gives the next page."""
+    given = {"incident": incident, "active": active, "limit": limit, "after": after}
     with tx.cursor(row_factory=class_row(Scope)) as cursor:
-        return cursor.execute(Q["scopes"], {"incident": incident, "active": active, "limit": limit}).fetchall()
+        return cursor.execute(Q["scopes"], given).fetchall()

@@ -4,7 +4,7 @@ Changes nothing. The next step is what a person does now, if there is something 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -14,12 +14,15 @@ from psycopg.rows import class_row, dict_row
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.formatting import timestamp
-from recoup.recovery import listing
+from recoup.policy import versions
+from recoup.recovery import facts, listing
 from recoup.recovery.estimate import explain
 from recoup.recovery.listing import Candidate, Incident
+from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.recommending import passed_over, why_not
 from recoup.recovery.scopes import Scope
 from recoup.recovery.scopes import show as show_scope
-from recoup.recovery.vocabulary import CandidateStatus, Failure, MatchStatus, Skip
+from recoup.recovery.vocabulary import CandidateStatus, Failure, MatchStatus, Skip, SubjectKind
 from recoup.refusals import InputRefused
 
 Q = load("recoup.recovery", "story.sql")
@@ -60,6 +63,7 @@ class Evaluation:
     errors: Mapping[str, str] | None  # of the rules whose evaluation failed
     policy_version: int
     evaluated_at: datetime
+    passed_over: Mapping[str, str] = field(default_factory=dict)  # rules that were true and stronger, and why
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +180,7 @@ def show(tx: Transaction, id_: UUID) -> Shown:
         asked=candidate_id,
         subject=subject,
         incident=listing.incident(tx, match["incident_id"]),
-        evaluations=_rows(tx, Evaluation, "evaluations", {"match": match_id, "limit": MAX_EVALUATIONS}),
+        evaluations=_evaluations(tx, match, candidates),
         candidates=candidates,
         explanation=_explained(candidates),
         similar=_similar(tx, candidates),
@@ -202,6 +206,35 @@ def _standings(
     given = {"kinds": [kind for kind, _ in asked], "refs": [ref for _, ref in asked]}
     found = {(one.kind, one.ref): one for one in _rows(tx, Situation, "standings", given)}
     return found.get(asked[0]), found.get(asked[1]) if len(asked) > 1 else None
+
+
+def _evaluations(tx: Transaction, match: Mapping[str, Any], candidates: Sequence[Tried]) -> list[Evaluation]:
+    """The latest ones, with the rules that each of them passed over."""
+    given = {"match": match["failure_match_id"], "limit": MAX_EVALUATIONS}
+    found: list[Evaluation] = _rows(tx, Evaluation, "evaluations", given)
+    unclear = [one for one in found if len(one.fired) > 1 or (one.fired and one.recommended_action is None)]
+    if not unclear:  # as most are: nothing but what decided was true
+        return found
+    policies = {
+        version: versions.find(tx, version).policy[RecoveryPolicy]
+        for version in {one.policy_version for one in unclear}
+    }
+    left_out = facts.not_applicable(tx, [match]).get((match["subject_kind"], match["subject_ref"]), ())
+
+    def explained(one: Evaluation) -> Evaluation:
+        policy = policies.get(one.policy_version)
+        if policy is None:
+            return one
+        ended = candidates[: one.facts.get("candidates", 0)]
+        why = {
+            name: why_not(policy.rules[name], SubjectKind(match["subject_kind"]), ended, policy, left_out=left_out)
+            for name in passed_over(one.fired, one.recommended_action, policy)
+        }
+        return replace(
+            one, passed_over={name: said or "its action could not be executed" for name, said in why.items()}
+        )
+
+    return [explained(one) for one in found]
 
 
 def _explained(candidates: Sequence[Tried]) -> str | None:
@@ -249,7 +282,7 @@ def next_step(match: Mapping[str, Any], candidates: Sequence[Tried], scopes: Seq
         return f"Overdue. It continues when its {latest.awaits['kind']} has ended: {_seen(latest.awaits)}"
     if latest is None or latest.status != CandidateStatus.SUCCEEDED:
         return "A worker evaluates it: recoup worker"
-    if match["subject_kind"] in ("outside", "partition"):
+    if match["subject_kind"] == "outside":
         return f'When the failure is gone: recoup recovery recovered {id_} --reason "…"'
     return f"Resolve its subject, or try another action: recoup recovery propose {id_} --action NAME"
 

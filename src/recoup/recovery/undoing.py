@@ -1,7 +1,8 @@
 """Proposing a rollback: a candidate that undoes what another one did. Another person approves it."""
 
+from dataclasses import replace
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 from psycopg.rows import dict_row
@@ -11,8 +12,9 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority
 from recoup.recovery import effects, facts, review
-from recoup.recovery.matches import NewFailure, ingest
+from recoup.recovery.matches import DIFFERS, NewFailure, ingest
 from recoup.recovery.policy import RecoveryPolicy
+from recoup.recovery.texts import is_whole
 from recoup.recovery.vocabulary import ActionType, CandidateStatus, SubjectKind
 from recoup.redaction import in_words
 from recoup.refusals import InputRefused, LawRefused
@@ -78,6 +80,13 @@ def _check(undone: dict[str, Any], policy: RecoveryPolicy, *, is_ours: bool) -> 
             "Propose another action instead: recoup recovery propose MATCH --action NAME",
             candidate=str(id_), action=name,
         )  # fmt: skip
+    if not is_ours and not is_whole(undone["record"]):
+        raise LawRefused(
+            "undo_incomplete",
+            f"What {name} recorded was stored without its secrets, or was too long: it cannot be restored as it was.",
+            "Undo it by hand; and let the action record where the secret is kept, not the secret.",
+            candidate=str(id_), action=name,
+        )  # fmt: skip
     if undone["undone_by"] is not None:
         raise _undone_already(id_)
 
@@ -97,13 +106,16 @@ def _match(tx: Transaction, undone: dict[str, Any], *, is_ours: bool) -> UUID:
     left_out = facts.not_applicable(tx, [{"subject_kind": kind, "subject_ref": ref}])
     if is_ours and kind in effects.IN_DATABASE and undone["is_open"] and not left_out.get((kind, ref)):
         return UUID(str(undone["failure_match_id"]))
+    key = f"rollback/{undone['candidate_id']}"
     failure = NewFailure(
         source=SOURCE, message=f"What the action {undone['action_name']} did is to be undone.",
-        key=f"rollback/{undone['candidate_id']}", ref=f"{facts.CANDIDATE}{undone['candidate_id']}",
-        signature=f"rollback of {undone['action_name']}",
+        key=key, ref=f"{facts.CANDIDATE}{undone['candidate_id']}", signature=f"rollback of {undone['action_name']}",
     )  # fmt: skip
     with acting_as(tx, Authority.MATCHER):
         (made,) = ingest(tx, [failure])
+        if made.answer == DIFFERS:
+            # Somebody ingested another failure under this key: that must not prevent the rollback.
+            (made,) = ingest(tx, [replace(failure, key=f"{key}/{uuid4()}")])
     assert made.failure_match_id is not None
     return made.failure_match_id
 

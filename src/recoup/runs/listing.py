@@ -68,11 +68,13 @@ def list_runs(
     status: str | None = None,
     source: str | None = None,
     limit: int = 50,
+    after: tuple[datetime, UUID] | None = None,
 ) -> list[Listed]:
-    """Runs, newest first."""
+    """Runs, newest first. ``after``, created_at and id of the last that was listed, gives the next page."""
     if status is not None and status not in list(RunStatus):
         raise InputRefused("status_unknown", f"{shown(status)} is no status.", f"Use one of: {', '.join(RunStatus)}.")
-    given = {"kind": kind, "status": status, "source": source, "limit": limit}
+    at, last = after or (None, None)
+    given = {"kind": kind, "status": status, "source": source, "limit": limit, "at": at, "after": last}
     with tx.cursor(row_factory=class_row(Listed)) as cursor:
         return cursor.execute(Q["list"], given).fetchall()
 

@@ -89,6 +89,8 @@ def _lifecycle(life: Lifecycle) -> dict[str, Any]:
     }  # fmt: skip
     if life.queue is not None and life.recorded is not None:
         row["queue"] = {**asdict(life.queue), "log": life.recorded.log}
+        if life.queue.behind is None:  # as the queues of earlier releases were declared
+            del row["queue"]["behind"]
     return row
 
 

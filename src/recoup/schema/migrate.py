@@ -244,9 +244,11 @@ def _ordered(version: str) -> list[int]:
 
 def _written(connection: Transaction, ours: Sequence[Domain], domains: Sequence[Domain]) -> Iterator[Release]:
     """Write changed declarations, then create triggers, functions and views from all of them."""
-    stored = {str(n): str(d) for n, d in connection.execute("select name, digest from recoup.domain")}
+    rows = connection.execute("select name, epoch, release, digest from recoup.domain")
+    stored = {str(name): found for name, *found in rows}
     digests = {domain.name: declarations.digest(domain, domains) for domain in ours}
-    changed = [domain for domain in ours if stored.get(domain.name) != digests[domain.name]]
+    # A release may add files only: then its digest is that of the release before.
+    changed = [d for d in ours if stored.get(d.name) != [d.epoch, d.release, digests[d.name]]]
     # A row may refer to one that is changed after it.
     connection.execute("set constraints all deferred")
     for domain in changed:

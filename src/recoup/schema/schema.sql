@@ -19,6 +19,7 @@ create table cl.company_identity (
   constraint company_identity_company_name_check CHECK (company_name <> ''::text),
   constraint company_identity_minted_at_check CHECK (isfinite(minted_at))
 );
+alter table cl.company_identity enable row level security;
 comment on table cl.company_identity is 'A sovereign company identity, minted once for an authorised intake. Never changed, never deleted.';
 comment on column cl.company_identity.sovereign_company_id is 'The identity.';
 comment on column cl.company_identity.intake_id is 'The authorised intake; after a re-entry the new one.';
@@ -42,6 +43,13 @@ CREATE TRIGGER c_content_company_identity_births_on_insert AFTER INSERT ON cl.co
 alter table cl.company_identity enable always trigger c_content_company_identity_births_on_insert;
 CREATE TRIGGER c_record_identity_births_on_insert AFTER INSERT ON cl.company_identity REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_identity_births();
 alter table cl.company_identity enable always trigger c_record_identity_births_on_insert;
+create policy hub on cl.company_identity as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on cl.company_identity is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on cl.company_identity as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (company_domain, company_name, intake_id, minted_at, sovereign_company_id) on table cl.company_identity to recoup_mint;
 grant select on table cl.company_identity to recoup_reader;
 
@@ -76,6 +84,7 @@ create table cl.gate_zero_air (
   constraint gate_zero_air_process_id_check CHECK (process_id = 'VERIFY_COMPANY_EXISTENCE'::text),
   constraint gate_zero_air_stage_id_check CHECK (stage_id = 'GATE_ZERO'::text)
 );
+alter table cl.gate_zero_air enable row level security;
 comment on table cl.gate_zero_air is 'Immutable AIR (Action/Incident/Result) event log for Gate Zero. Records every verification attempt, pass, fail, and authorization. Downstream workers subscribe to this table for AUTH events. Append-only; no UPDATE or DELETE permitted.';
 comment on column cl.gate_zero_air.air_event_id is 'Unique identifier for this AIR event. Auto-generated UUID. Immutable.';
 comment on column cl.gate_zero_air.entity_type is 'Type of entity: always "intake" for Gate Zero.';
@@ -110,6 +119,13 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON cl.gate_zero_air FOR EACH STATE
 alter table cl.gate_zero_air enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.gate_zero_air FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table cl.gate_zero_air enable replica trigger a_refuse_replicated;
+create policy hub on cl.gate_zero_air as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on cl.gate_zero_air is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on cl.gate_zero_air as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table cl.gate_zero_air to recoup_reader;
 
 create table cl.gate_zero_attempt (
@@ -144,6 +160,7 @@ create table cl.gate_zero_attempt (
   constraint gate_zero_attempt_status_check CHECK (status = ANY (ARRAY['open'::text, 'passed'::text, 'failed'::text, 'crashed'::text])),
   constraint gate_zero_attempt_worker_check CHECK (worker <> ''::text)
 ) with (fillfactor=85);
+alter table cl.gate_zero_attempt enable row level security;
 comment on table cl.gate_zero_attempt is 'One verification attempt. Its start and its end write AIR events; the token fences a worker that died.';
 comment on column cl.gate_zero_attempt.attempt_id is 'Unique identifier of the attempt.';
 comment on column cl.gate_zero_attempt.intake_id is 'The intake being verified.';
@@ -180,6 +197,13 @@ CREATE TRIGGER c_record_attempt_moves_on_update AFTER UPDATE ON cl.gate_zero_att
 alter table cl.gate_zero_attempt enable always trigger c_record_attempt_moves_on_update;
 CREATE TRIGGER d_settle_attempts_on_update AFTER UPDATE ON cl.gate_zero_attempt REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.settle_attempts();
 alter table cl.gate_zero_attempt enable always trigger d_settle_attempts_on_update;
+create policy hub on cl.gate_zero_attempt as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on cl.gate_zero_attempt is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on cl.gate_zero_attempt as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert, update (ended_with) on table cl.gate_zero_attempt to recoup_gate;
 grant select on table cl.gate_zero_attempt to recoup_reader;
 
@@ -197,7 +221,7 @@ create view cl.gate_zero_authorization (
   event_timestamp timestamp with time zone,
   xid xid8,
   incarnation integer
-) as -- query 5236695c61c6dcd5799fb03ada889c4e
+) with (security_invoker=true) as -- query 5236695c61c6dcd5799fb03ada889c4e
 comment on view cl.gate_zero_authorization is 'AUTH events of Gate Zero, each with the intake to mint: the new one after a re-entry.';
 comment on column cl.gate_zero_authorization.seq is 'Order over all logs.';
 comment on column cl.gate_zero_authorization.air_event_id is 'The AUTH event.';
@@ -243,6 +267,7 @@ END) stored,
   constraint gate_zero_batch_paused_at_check CHECK (isfinite(paused_at)),
   constraint gate_zero_batch_policy_check CHECK ((completed_at IS NULL) = (policy_version IS NULL))
 );
+alter table cl.gate_zero_batch enable row level security;
 comment on table cl.gate_zero_batch is 'An import batch: its completion opens the recovery window, its freeze closes it, its pause stops all recovery at once.';
 comment on column cl.gate_zero_batch.batch_id is 'Name of the batch.';
 comment on column cl.gate_zero_batch.imported_at is 'When the import began.';
@@ -282,6 +307,13 @@ CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON cl.gate_zero_batch REF
 alter table cl.gate_zero_batch enable always trigger c_record_control_on_update;
 CREATE TRIGGER d_wake_on_update AFTER UPDATE ON cl.gate_zero_batch REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.wake();
 alter table cl.gate_zero_batch enable always trigger d_wake_on_update;
+create policy hub on cl.gate_zero_batch as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on cl.gate_zero_batch is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on cl.gate_zero_batch as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, frozen_at, policy_version) on table cl.gate_zero_batch to recoup_gate;
 grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, pause_reason, paused_at, paused_by, policy_version) on table cl.gate_zero_batch to recoup_operator;
 grant insert (batch_id, imported_at), update (batch_freeze_at, completed_at, policy_version) on table cl.gate_zero_batch to recoup_hub;
@@ -308,6 +340,7 @@ END) stored,
   constraint gate_zero_evidence_message_check CHECK (octet_length(message) <= 4000),
   constraint gate_zero_evidence_recorded_at_check CHECK (isfinite(recorded_at))
 );
+alter table cl.gate_zero_evidence enable row level security;
 comment on table cl.gate_zero_evidence is 'What each check of an attempt found, in the order of the checks. Never changed, never deleted.';
 comment on column cl.gate_zero_evidence.attempt_id is 'The attempt. Its payload_ref, and that of its outcome events, is evidence:<attempt_id>.';
 comment on column cl.gate_zero_evidence.check_number is 'Position of the check in the attempt, from 1.';
@@ -331,6 +364,13 @@ CREATE TRIGGER b_rule_evidence_births_on_insert AFTER INSERT ON cl.gate_zero_evi
 alter table cl.gate_zero_evidence enable always trigger b_rule_evidence_births_on_insert;
 CREATE TRIGGER c_content_gate_zero_evidence_births_on_insert AFTER INSERT ON cl.gate_zero_evidence REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.content_gate_zero_evidence_births();
 alter table cl.gate_zero_evidence enable always trigger c_content_gate_zero_evidence_births_on_insert;
+create policy hub on cl.gate_zero_evidence as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on cl.gate_zero_evidence is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on cl.gate_zero_evidence as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (attempt_id, check_name, check_number, duration_ms, finding, message, recorded_at) on table cl.gate_zero_evidence to recoup_gate;
 grant select on table cl.gate_zero_evidence to recoup_reader;
 
@@ -358,6 +398,7 @@ create table cl.gate_zero_intake (
   constraint gate_zero_intake_status_check CHECK (status = ANY (ARRAY['PENDING'::text, 'AUTHORIZED'::text, 'FAILED'::text, 'REENTER_SUCCEEDED'::text, 'EXHAUSTED'::text])),
   constraint gate_zero_intake_updated_at_check CHECK (isfinite(updated_at))
 ) with (fillfactor=85);
+alter table cl.gate_zero_intake enable row level security;
 comment on table cl.gate_zero_intake is 'A company candidate, as imported. Only its status changes.';
 comment on column cl.gate_zero_intake.intake_id is 'Unique identifier of the intake.';
 comment on column cl.gate_zero_intake.batch_id is 'The import batch, if any.';
@@ -393,6 +434,13 @@ CREATE TRIGGER c_content_gate_zero_intake_births_on_insert AFTER INSERT ON cl.ga
 alter table cl.gate_zero_intake enable always trigger c_content_gate_zero_intake_births_on_insert;
 CREATE TRIGGER c_record_restarts_on_insert AFTER INSERT ON cl.gate_zero_intake REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.record_restarts();
 alter table cl.gate_zero_intake enable always trigger c_record_restarts_on_insert;
+create policy hub on cl.gate_zero_intake as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on cl.gate_zero_intake is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on cl.gate_zero_intake as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (batch_id, company_domain, company_name, created_at, intake_id, linkedin_url, retry_of, state, updated_at) on table cl.gate_zero_intake to recoup_executor;
 grant insert (batch_id, company_domain, company_name, created_at, intake_id, linkedin_url, retry_of, state, updated_at) on table cl.gate_zero_intake to recoup_operator;
 grant insert on table cl.gate_zero_intake to recoup_hub;
@@ -419,6 +467,7 @@ create table cl.gate_zero_recovery (
   constraint gate_zero_recovery_status_check CHECK (status = ANY (ARRAY['ACTIVE'::text, 'EXHAUSTED'::text, 'SUCCEEDED'::text])),
   constraint gate_zero_recovery_updated_at_check CHECK (isfinite(updated_at))
 ) with (fillfactor=85);
+alter table cl.gate_zero_recovery enable row level security;
 comment on table cl.gate_zero_recovery is 'Failed intake records awaiting retry. Tracks throttle state (attempt_count, next_eligible_at) and failure reason. Terminal states: EXHAUSTED (no more retries) and SUCCEEDED (a retry passed); ACTIVE is retryable.';
 comment on column cl.gate_zero_recovery.recovery_id is 'Unique identifier for this recovery record. Auto-generated UUID.';
 comment on column cl.gate_zero_recovery.intake_id is 'Reference to original gate_zero_intake record. One intake → one recovery.';
@@ -448,6 +497,13 @@ CREATE TRIGGER c_record_recovery_moves_on_update AFTER UPDATE ON cl.gate_zero_re
 alter table cl.gate_zero_recovery enable always trigger c_record_recovery_moves_on_update;
 CREATE TRIGGER d_settle_recoveries_on_update AFTER UPDATE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.settle_recoveries();
 alter table cl.gate_zero_recovery enable always trigger d_settle_recoveries_on_update;
+create policy hub on cl.gate_zero_recovery as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on cl.gate_zero_recovery is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on cl.gate_zero_recovery as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert, update on table cl.gate_zero_recovery to recoup_gate;
 grant select on table cl.gate_zero_recovery to recoup_reader;
 
@@ -481,6 +537,7 @@ create table cl.sovereign_mint_air (
   constraint sovereign_mint_air_reason_code_check CHECK (reason_code = 'IDENTITY_MINTED'::text),
   constraint sovereign_mint_air_stage_id_check CHECK (stage_id = 'SOVEREIGN_MINT'::text)
 );
+alter table cl.sovereign_mint_air enable row level security;
 comment on table cl.sovereign_mint_air is 'Immutable AIR (Action/Incident/Result) event log of the mint. One MINT for each identity. Append-only; no UPDATE or DELETE permitted.';
 comment on column cl.sovereign_mint_air.air_event_id is 'Unique identifier for this AIR event. Auto-generated UUID. Immutable.';
 comment on column cl.sovereign_mint_air.entity_type is 'Type of entity: always "intake", as in Gate Zero''s AIR.';
@@ -510,6 +567,13 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON cl.sovereign_mint_air FOR EACH 
 alter table cl.sovereign_mint_air enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON cl.sovereign_mint_air FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table cl.sovereign_mint_air enable replica trigger a_refuse_replicated;
+create policy hub on cl.sovereign_mint_air as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on cl.sovereign_mint_air is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on cl.sovereign_mint_air as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table cl.sovereign_mint_air to recoup_reader;
 
 grant execute on function cl.attempt_move_broken(o cl.gate_zero_attempt, n cl.gate_zero_attempt, now_ timestamp with time zone, acting text, policy jsonb) to public;
@@ -934,6 +998,8 @@ create table company.url_discovery_failures (
   error_table text not null default 'company.url_discovery_failures'::text,
   outreach_id uuid not null
 ) partition of recoup.error FOR VALUES IN ('company.url_discovery_failures') with (fillfactor=85);
+alter table company.url_discovery_failures enable row level security;
+alter table company.url_discovery_failures force row level security;
 comment on table company.url_discovery_failures is 'Errors of this hub. Read here; written through recoup.error.';
 CREATE UNIQUE INDEX url_discovery_failures_open ON company.url_discovery_failures USING btree (outreach_id, error_signature, COALESCE(work_key, ''::text)) WHERE archived_at IS NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON company.url_discovery_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
@@ -962,11 +1028,20 @@ CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON company.url_discove
 alter table company.url_discovery_failures enable always trigger d_queue_error_exits_on_delete;
 CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON company.url_discovery_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
 alter table company.url_discovery_failures enable always trigger d_queue_error_moves_on_update;
+create policy hub on company.url_discovery_failures as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR ('company.url_discovery_failures'::text = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on company.url_discovery_failures is 'Rows of the hub that the transaction is limited to; 5555d10b0a1bbab2738269ea7080105a.';
+create policy workers on company.url_discovery_failures as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table company.url_discovery_failures to recoup_reader;
 
 create table company.url_discovery_failures_archive (
   error_table text not null default 'company.url_discovery_failures'::text
 ) partition of recoup.error_archive FOR VALUES IN ('company.url_discovery_failures') partition by RANGE (archived_at);
+alter table company.url_discovery_failures_archive enable row level security;
+alter table company.url_discovery_failures_archive force row level security;
 comment on table company.url_discovery_failures_archive is 'Archived errors of company.url_discovery_failures, by month.';
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON company.url_discovery_failures_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table company.url_discovery_failures_archive enable always trigger a_append_only;
@@ -976,6 +1051,13 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON company.url_discovery_failures_
 alter table company.url_discovery_failures_archive enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON company.url_discovery_failures_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table company.url_discovery_failures_archive enable replica trigger a_refuse_replicated;
+create policy hub on company.url_discovery_failures_archive as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR ('company.url_discovery_failures'::text = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on company.url_discovery_failures_archive is 'Rows of the hub that the transaction is limited to; 5555d10b0a1bbab2738269ea7080105a.';
+create policy workers on company.url_discovery_failures_archive as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table company.url_discovery_failures_archive to recoup_reader;
 
 create schema outreach authorization recoup_owner;
@@ -986,6 +1068,8 @@ create table outreach.company_target_errors (
   error_table text not null default 'outreach.company_target_errors'::text,
   outreach_id uuid not null
 ) partition of recoup.error FOR VALUES IN ('outreach.company_target_errors') with (fillfactor=85);
+alter table outreach.company_target_errors enable row level security;
+alter table outreach.company_target_errors force row level security;
 comment on table outreach.company_target_errors is 'Errors of this hub. Read here; written through recoup.error.';
 CREATE UNIQUE INDEX company_target_errors_open ON outreach.company_target_errors USING btree (outreach_id, error_signature, COALESCE(work_key, ''::text)) WHERE archived_at IS NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON outreach.company_target_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
@@ -1014,11 +1098,20 @@ CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON outreach.company_ta
 alter table outreach.company_target_errors enable always trigger d_queue_error_exits_on_delete;
 CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON outreach.company_target_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
 alter table outreach.company_target_errors enable always trigger d_queue_error_moves_on_update;
+create policy hub on outreach.company_target_errors as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR ('outreach.company_target_errors'::text = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on outreach.company_target_errors is 'Rows of the hub that the transaction is limited to; be0f8baec600562a7e2ad668d9a8f934.';
+create policy workers on outreach.company_target_errors as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table outreach.company_target_errors to recoup_reader;
 
 create table outreach.company_target_errors_archive (
   error_table text not null default 'outreach.company_target_errors'::text
 ) partition of recoup.error_archive FOR VALUES IN ('outreach.company_target_errors') partition by RANGE (archived_at);
+alter table outreach.company_target_errors_archive enable row level security;
+alter table outreach.company_target_errors_archive force row level security;
 comment on table outreach.company_target_errors_archive is 'Archived errors of outreach.company_target_errors, by month.';
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON outreach.company_target_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table outreach.company_target_errors_archive enable always trigger a_append_only;
@@ -1028,12 +1121,21 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON outreach.company_target_errors_
 alter table outreach.company_target_errors_archive enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON outreach.company_target_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table outreach.company_target_errors_archive enable replica trigger a_refuse_replicated;
+create policy hub on outreach.company_target_errors_archive as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR ('outreach.company_target_errors'::text = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on outreach.company_target_errors_archive is 'Rows of the hub that the transaction is limited to; be0f8baec600562a7e2ad668d9a8f934.';
+create policy workers on outreach.company_target_errors_archive as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table outreach.company_target_errors_archive to recoup_reader;
 
 create table outreach.dol_errors (
   error_table text not null default 'outreach.dol_errors'::text,
   outreach_id uuid not null
 ) partition of recoup.error FOR VALUES IN ('outreach.dol_errors') with (fillfactor=85);
+alter table outreach.dol_errors enable row level security;
+alter table outreach.dol_errors force row level security;
 comment on table outreach.dol_errors is 'Errors of this hub. Read here; written through recoup.error.';
 CREATE UNIQUE INDEX dol_errors_open ON outreach.dol_errors USING btree (outreach_id, error_signature, COALESCE(work_key, ''::text)) WHERE archived_at IS NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON outreach.dol_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
@@ -1062,11 +1164,20 @@ CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON outreach.dol_errors
 alter table outreach.dol_errors enable always trigger d_queue_error_exits_on_delete;
 CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON outreach.dol_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
 alter table outreach.dol_errors enable always trigger d_queue_error_moves_on_update;
+create policy hub on outreach.dol_errors as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR ('outreach.dol_errors'::text = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on outreach.dol_errors is 'Rows of the hub that the transaction is limited to; d8cb104c278e8fe86e6d908231790398.';
+create policy workers on outreach.dol_errors as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table outreach.dol_errors to recoup_reader;
 
 create table outreach.dol_errors_archive (
   error_table text not null default 'outreach.dol_errors'::text
 ) partition of recoup.error_archive FOR VALUES IN ('outreach.dol_errors') partition by RANGE (archived_at);
+alter table outreach.dol_errors_archive enable row level security;
+alter table outreach.dol_errors_archive force row level security;
 comment on table outreach.dol_errors_archive is 'Archived errors of outreach.dol_errors, by month.';
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON outreach.dol_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table outreach.dol_errors_archive enable always trigger a_append_only;
@@ -1076,7 +1187,1753 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON outreach.dol_errors_archive FOR
 alter table outreach.dol_errors_archive enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON outreach.dol_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table outreach.dol_errors_archive enable replica trigger a_refuse_replicated;
+create policy hub on outreach.dol_errors_archive as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR ('outreach.dol_errors'::text = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on outreach.dol_errors_archive is 'Rows of the hub that the transaction is limited to; d8cb104c278e8fe86e6d908231790398.';
+create policy workers on outreach.dol_errors_archive as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table outreach.dol_errors_archive to recoup_reader;
+
+create schema partitions authorization recoup_owner;
+comment on schema partitions is 'Partitions of data: extracted into a raw sink, validated, retried as a whole.';
+grant usage on schema partitions to recoup_reader;
+
+create sequence partitions.dispatch_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
+comment on sequence partitions.dispatch_seq is 'Numbers of dispatches, over all pools.';
+grant usage on sequence partitions.dispatch_seq to recoup_control_plane;
+
+create sequence partitions.partition_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
+comment on sequence partitions.partition_seq is 'Ids of partitions.';
+grant usage on sequence partitions.partition_seq to recoup_control_plane;
+
+create table partitions.attempt (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  partition_id bigint not null,
+  run_id uuid not null,
+  number integer not null,
+  verdict text not null,
+  accepted_run_id uuid generated always as (
+CASE
+    WHEN verdict = 'accepted'::text THEN run_id
+    ELSE NULL::uuid
+END) stored,
+  reason text,
+  rule text,
+  message text,
+  error_signature text,
+  category text,
+  rows bigint,
+  bytes bigint,
+  digest text,
+  location text,
+  sink_id uuid,
+  validator text,
+  validator_version text,
+  contract_digest text,
+  policy_version integer not null,
+  opened_at timestamp with time zone not null,
+  published_at timestamp with time zone,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  login text not null default SESSION_USER,
+  constraint attempt_pkey PRIMARY KEY (seq),
+  constraint attempt_accepted UNIQUE (partition_id, accepted_run_id),
+  constraint attempt_number UNIQUE (partition_id, number),
+  constraint attempt_run UNIQUE (partition_id, run_id),
+  constraint attempt_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint attempt_logged_at_check CHECK (isfinite(logged_at)),
+  constraint attempt_number_check CHECK (number > 0),
+  constraint attempt_verdict_check CHECK (verdict = ANY (ARRAY['accepted'::text, 'rejected'::text]))
+);
+alter table partitions.attempt enable row level security;
+alter table partitions.attempt force row level security;
+comment on table partitions.attempt is 'The log of verdicts: one row for each run that was accepted or rejected.';
+comment on column partitions.attempt.seq is 'Order of events, over all logs.';
+comment on column partitions.attempt.xid is 'Transaction that wrote it.';
+comment on column partitions.attempt.incarnation is 'Cluster that wrote it.';
+comment on column partitions.attempt.logged_at is 'When the verdict was given.';
+comment on column partitions.attempt.partition_id is 'The partition.';
+comment on column partitions.attempt.run_id is 'The run.';
+comment on column partitions.attempt.number is 'Its number, from 1: attempt_count of the partition after it.';
+comment on column partitions.attempt.verdict is 'accepted or rejected.';
+comment on column partitions.attempt.accepted_run_id is 'The run if it was accepted, which a partition may point at.';
+comment on column partitions.attempt.reason is 'Why it was rejected.';
+comment on column partitions.attempt.rule is 'First rule of the contract that it breaks.';
+comment on column partitions.attempt.message is 'Why it was rejected, in words.';
+comment on column partitions.attempt.error_signature is 'What rejections of the same kind have in common.';
+comment on column partitions.attempt.category is 'TRANSIENT, OPERATIONAL or STRUCTURAL.';
+comment on column partitions.attempt.rows is 'Rows of the run.';
+comment on column partitions.attempt.bytes is 'Bytes of the run.';
+comment on column partitions.attempt.digest is 'SHA-256 of its manifest.';
+comment on column partitions.attempt.location is 'Its folder in the raw sink; null: nothing was published.';
+comment on column partitions.attempt.sink_id is 'That sink.';
+comment on column partitions.attempt.validator is 'Validator that judged it.';
+comment on column partitions.attempt.validator_version is 'Version of that validator.';
+comment on column partitions.attempt.contract_digest is 'Digest of the contract that it was judged by.';
+comment on column partitions.attempt.policy_version is 'Version of the policy when the run was opened.';
+comment on column partitions.attempt.opened_at is 'When the run was opened.';
+comment on column partitions.attempt.published_at is 'When the run was published.';
+comment on column partitions.attempt.actor is 'system, ai or human.';
+comment on column partitions.attempt.actor_id is 'Who acted.';
+comment on column partitions.attempt.authority is 'Role that acted.';
+comment on column partitions.attempt.login is 'Login of the session.';
+CREATE INDEX attempt_xid ON partitions.attempt USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON partitions.attempt FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table partitions.attempt enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON partitions.attempt FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table partitions.attempt enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON partitions.attempt FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
+alter table partitions.attempt enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON partitions.attempt FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table partitions.attempt enable replica trigger a_refuse_replicated;
+create policy hub on partitions.attempt as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR partitions.in_hub(partition_id));
+comment on policy hub on partitions.attempt is 'Rows of the hub that the transaction is limited to; 374311fddb30298f3056719d6b8905a1.';
+create policy workers on partitions.attempt as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant select on table partitions.attempt to recoup_reader;
+
+create table partitions.backfill (
+  backfill_id uuid not null default recoup.new_id(),
+  status text not null default 'planning'::text,
+  selection jsonb not null,
+  reason text not null,
+  requested_by text not null,
+  priority smallint not null,
+  reprocess boolean not null,
+  with_terminal boolean not null,
+  expected integer not null,
+  planned integer not null default 0,
+  policy_version integer not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  only_failed boolean not null default false,
+  constraint backfill_pkey PRIMARY KEY (backfill_id),
+  constraint backfill_created_at_check CHECK (isfinite(created_at)),
+  constraint backfill_ended CHECK ((ended_at IS NOT NULL) = (status = ANY (ARRAY['done'::text, 'cancelled'::text]))),
+  constraint backfill_ended_at_check CHECK (isfinite(ended_at)),
+  constraint backfill_expected_check CHECK (expected >= 0),
+  constraint backfill_planned CHECK (planned <= expected AND (status = 'planning'::text OR planned = expected OR status = 'cancelled'::text)),
+  constraint backfill_planned_check CHECK (planned >= 0),
+  constraint backfill_priority_check CHECK (priority >= 0 AND priority <= 9),
+  constraint backfill_reason_check CHECK (octet_length(reason) >= 1 AND octet_length(reason) <= 2000),
+  constraint backfill_requested_by_check CHECK (octet_length(requested_by) >= 1 AND octet_length(requested_by) <= 500),
+  constraint backfill_status_check CHECK (status = ANY (ARRAY['planning'::text, 'running'::text, 'paused'::text, 'done'::text, 'cancelled'::text])),
+  constraint backfill_updated_at_check CHECK (isfinite(updated_at))
+);
+alter table partitions.backfill enable row level security;
+comment on table partitions.backfill is 'A range of partitions that somebody asked for, as one object.';
+comment on column partitions.backfill.backfill_id is 'Id of the backfill.';
+comment on column partitions.backfill.status is 'planning, running, paused, done or cancelled.';
+comment on column partitions.backfill.selection is 'Which partitions were asked for.';
+comment on column partitions.backfill.reason is 'Why.';
+comment on column partitions.backfill.requested_by is 'By whom.';
+comment on column partitions.backfill.priority is 'Priority of its partitions.';
+comment on column partitions.backfill.reprocess is 'Whether those that succeeded are extracted again.';
+comment on column partitions.backfill.with_terminal is 'Whether those that were given up are asked for again.';
+comment on column partitions.backfill.expected is 'Number of partitions in its selection.';
+comment on column partitions.backfill.planned is 'Number of those that were planned so far.';
+comment on column partitions.backfill.policy_version is 'Version of the policy when it was made.';
+comment on column partitions.backfill.created_at is 'When it was made.';
+comment on column partitions.backfill.updated_at is 'When it last changed.';
+comment on column partitions.backfill.ended_at is 'When it was done or cancelled.';
+comment on column partitions.backfill.only_failed is 'Whether only partitions that failed are asked for.';
+CREATE INDEX backfill_open ON partitions.backfill USING btree (created_at) WHERE ended_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON partitions.backfill REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.guard_backfill_births('partitions.backfill');
+alter table partitions.backfill enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON partitions.backfill REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('partitions.backfill');
+alter table partitions.backfill enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON partitions.backfill REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.guard_backfill_moves('partitions.backfill');
+alter table partitions.backfill enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON partitions.backfill FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('partitions.backfill');
+alter table partitions.backfill enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON partitions.backfill FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table partitions.backfill enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_backfill_births_on_insert AFTER INSERT ON partitions.backfill REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.rule_backfill_births();
+alter table partitions.backfill enable always trigger b_rule_backfill_births_on_insert;
+CREATE TRIGGER c_content_backfill_births_on_insert AFTER INSERT ON partitions.backfill REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.content_backfill_births();
+alter table partitions.backfill enable always trigger c_content_backfill_births_on_insert;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON partitions.backfill REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('selection', 'expected', 'reprocess', 'with_terminal', 'only_failed', 'planned');
+alter table partitions.backfill enable always trigger c_record_control_on_insert;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON partitions.backfill REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('planned', 'ended_at');
+alter table partitions.backfill enable always trigger c_record_control_on_update;
+create policy hub on partitions.backfill as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on partitions.backfill is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on partitions.backfill as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant insert (created_at, expected, only_failed, policy_version, priority, reason, reprocess, requested_by, selection, updated_at, with_terminal), update (ended_at, planned, status, updated_at) on table partitions.backfill to recoup_control_plane;
+grant select on table partitions.backfill to recoup_reader;
+
+create table partitions.backfill_item (
+  backfill_id uuid not null,
+  place integer not null,
+  partition_id bigint,
+  found text not null,
+  status text not null,
+  other uuid,
+  planned_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  constraint backfill_item_pkey PRIMARY KEY (backfill_id, place),
+  constraint backfill_item_ended CHECK ((status = 'waiting'::text) = (ended_at IS NULL)),
+  constraint backfill_item_ended_at_check CHECK (isfinite(ended_at)),
+  constraint backfill_item_found CHECK (
+CASE found
+    WHEN 'new'::text THEN status <> 'left'::text
+    WHEN 'failed'::text THEN status <> 'left'::text
+    WHEN 'open'::text THEN status = 'left'::text
+    WHEN 'other'::text THEN status = 'left'::text
+    WHEN 'absent'::text THEN status = 'left'::text
+    ELSE true
+END),
+  constraint backfill_item_found_check CHECK (found = ANY (ARRAY['new'::text, 'failed'::text, 'terminal'::text, 'success'::text, 'pending'::text, 'held'::text, 'open'::text, 'other'::text, 'absent'::text])),
+  constraint backfill_item_other CHECK ((other IS NOT NULL) = (found = 'other'::text)),
+  constraint backfill_item_partition CHECK ((partition_id IS NULL) = (found = 'absent'::text)),
+  constraint backfill_item_place_check CHECK (place > 0),
+  constraint backfill_item_planned_at_check CHECK (isfinite(planned_at)),
+  constraint backfill_item_status_check CHECK (status = ANY (ARRAY['waiting'::text, 'left'::text, 'succeeded'::text, 'failed'::text, 'terminal'::text, 'cancelled'::text]))
+);
+alter table partitions.backfill_item enable row level security;
+comment on table partitions.backfill_item is 'A member of a backfill: what was found of its partition, and how it ended.';
+comment on column partitions.backfill_item.backfill_id is 'The backfill.';
+comment on column partitions.backfill_item.place is 'Its place in the selection, from 1.';
+comment on column partitions.backfill_item.partition_id is 'Its partition; null: there is none.';
+comment on column partitions.backfill_item.found is 'What was found when it was planned: new, failed, terminal, success, pending, held, open, other (another backfill''s), absent.';
+comment on column partitions.backfill_item.status is 'waiting, left as it was found, succeeded, failed (its reprocessing), terminal or cancelled.';
+comment on column partitions.backfill_item.other is 'The backfill that had it already.';
+comment on column partitions.backfill_item.planned_at is 'When it was planned.';
+comment on column partitions.backfill_item.ended_at is 'When it ended.';
+CREATE UNIQUE INDEX backfill_item_member ON partitions.backfill_item USING btree (backfill_id, partition_id) WHERE partition_id IS NOT NULL;
+CREATE INDEX backfill_item_waiting ON partitions.backfill_item USING btree (backfill_id) WHERE status = 'waiting'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON partitions.backfill_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.guard_backfill_item_births('partitions.backfill_item');
+alter table partitions.backfill_item enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON partitions.backfill_item REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('partitions.backfill_item');
+alter table partitions.backfill_item enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON partitions.backfill_item REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.guard_backfill_item_moves('partitions.backfill_item');
+alter table partitions.backfill_item enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON partitions.backfill_item FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('partitions.backfill_item');
+alter table partitions.backfill_item enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON partitions.backfill_item FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table partitions.backfill_item enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_backfill_items_on_insert AFTER INSERT ON partitions.backfill_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.rule_backfill_items();
+alter table partitions.backfill_item enable always trigger b_rule_backfill_items_on_insert;
+CREATE TRIGGER c_content_backfill_item_births_on_insert AFTER INSERT ON partitions.backfill_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.content_backfill_item_births();
+alter table partitions.backfill_item enable always trigger c_content_backfill_item_births_on_insert;
+create policy hub on partitions.backfill_item as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on partitions.backfill_item is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on partitions.backfill_item as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant insert (backfill_id, ended_at, found, other, partition_id, place, planned_at, status), update (ended_at, status) on table partitions.backfill_item to recoup_control_plane;
+grant select on table partitions.backfill_item to recoup_reader;
+
+create table partitions.override_log (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  command text not null,
+  selection text,
+  partitions bigint[] not null,
+  before jsonb not null,
+  after jsonb not null,
+  reason text,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  login text not null default SESSION_USER,
+  constraint override_log_pkey PRIMARY KEY (seq),
+  constraint override_log_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint override_log_logged_at_check CHECK (isfinite(logged_at))
+);
+alter table partitions.override_log enable row level security;
+comment on table partitions.override_log is 'What people, backfills and candidates asked for: one row for each statement, with all its partitions.';
+comment on column partitions.override_log.seq is 'Order of events, over all logs.';
+comment on column partitions.override_log.xid is 'Transaction that wrote it.';
+comment on column partitions.override_log.incarnation is 'Cluster that wrote it.';
+comment on column partitions.override_log.logged_at is 'When it was asked.';
+comment on column partitions.override_log.command is 'The verb, as given by the program; sql: by hand.';
+comment on column partitions.override_log.selection is 'How the partitions were selected, as given by the program.';
+comment on column partitions.override_log.partitions is 'Ids of the partitions that changed.';
+comment on column partitions.override_log.before is 'How many of their schedules were in which status.';
+comment on column partitions.override_log.after is 'How many are in which.';
+comment on column partitions.override_log.reason is 'Why it was asked; null: not given.';
+comment on column partitions.override_log.actor is 'system, ai or human.';
+comment on column partitions.override_log.actor_id is 'Who acted.';
+comment on column partitions.override_log.authority is 'Role that acted.';
+comment on column partitions.override_log.login is 'Login of the session.';
+CREATE INDEX override_log_xid ON partitions.override_log USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON partitions.override_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table partitions.override_log enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON partitions.override_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table partitions.override_log enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON partitions.override_log FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
+alter table partitions.override_log enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON partitions.override_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table partitions.override_log enable replica trigger a_refuse_replicated;
+create policy hub on partitions.override_log as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on partitions.override_log is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on partitions.override_log as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant select on table partitions.override_log to recoup_reader;
+
+create table partitions.partition_event (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  logged_at timestamp with time zone not null,
+  subject text not null,
+  partition_id bigint not null,
+  run_id uuid,
+  event_type text not null,
+  from_status text,
+  to_status text not null,
+  reason text,
+  facts jsonb,
+  token uuid,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  login text not null default SESSION_USER,
+  constraint partition_event_pkey PRIMARY KEY (seq),
+  constraint partition_event_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint partition_event_logged_at_check CHECK (isfinite(logged_at)),
+  constraint partition_event_subject_check CHECK (subject = ANY (ARRAY['partition'::text, 'run'::text, 'schedule'::text]))
+);
+alter table partitions.partition_event enable row level security;
+alter table partitions.partition_event force row level security;
+comment on table partitions.partition_event is 'The log of partitions, their runs and their schedules: every step, with who made it.';
+comment on column partitions.partition_event.seq is 'Order of events, over all logs.';
+comment on column partitions.partition_event.xid is 'Transaction that wrote it.';
+comment on column partitions.partition_event.incarnation is 'Cluster that wrote it.';
+comment on column partitions.partition_event.logged_at is 'When it happened.';
+comment on column partitions.partition_event.subject is 'What it happened to: partition, run or schedule.';
+comment on column partitions.partition_event.partition_id is 'The partition.';
+comment on column partitions.partition_event.run_id is 'The run, if one is concerned.';
+comment on column partitions.partition_event.event_type is 'enqueued, requeued, accepted, rejected; dispatched, started, published, released, lost; scheduled, requested, opened, held, done, terminal_marked, terminal_marked_too, terminal_lifted.';
+comment on column partitions.partition_event.from_status is 'Status before it; null: it began.';
+comment on column partitions.partition_event.to_status is 'Status after it.';
+comment on column partitions.partition_event.reason is 'Of a dispatch the worker, of a run why it was lost or rejected, of a request why it was made.';
+comment on column partitions.partition_event.facts is 'Of a schedule all that may change of it; of a run what it published, or the message of its loss.';
+comment on column partitions.partition_event.token is 'Token of the run''s dispatch.';
+comment on column partitions.partition_event.actor is 'system, ai or human.';
+comment on column partitions.partition_event.actor_id is 'Who acted.';
+comment on column partitions.partition_event.authority is 'Role that acted.';
+comment on column partitions.partition_event.login is 'Login of the session.';
+CREATE INDEX partition_event_partition ON partitions.partition_event USING btree (partition_id, seq);
+CREATE INDEX partition_event_xid ON partitions.partition_event USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON partitions.partition_event FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table partitions.partition_event enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON partitions.partition_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table partitions.partition_event enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_only_recorders BEFORE INSERT ON partitions.partition_event FOR EACH STATEMENT EXECUTE FUNCTION recoup.only_recorders();
+alter table partitions.partition_event enable always trigger a_only_recorders;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON partitions.partition_event FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table partitions.partition_event enable replica trigger a_refuse_replicated;
+create policy hub on partitions.partition_event as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR partitions.in_hub(partition_id));
+comment on policy hub on partitions.partition_event is 'Rows of the hub that the transaction is limited to; 374311fddb30298f3056719d6b8905a1.';
+create policy workers on partitions.partition_event as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant select on table partitions.partition_event to recoup_reader;
+
+create table partitions.partition_state (
+  source text not null,
+  customer_id text not null,
+  query_name text not null,
+  logical_date date not null,
+  partition_id bigint not null default nextval('partitions.partition_seq'::regclass),
+  status text not null default 'pending'::text,
+  current_run_id uuid,
+  attempt_count integer not null default 0,
+  error_message text,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint partition_state_pkey PRIMARY KEY (source, customer_id, query_name, logical_date),
+  constraint partition_state_id UNIQUE (partition_id),
+  constraint partition_state_accepted FOREIGN KEY (partition_id, current_run_id) REFERENCES partitions.attempt(partition_id, accepted_run_id),
+  constraint partition_state_attempt_count_check CHECK (attempt_count >= 0),
+  constraint partition_state_created_at_check CHECK (isfinite(created_at)),
+  constraint partition_state_current CHECK ((status = 'success'::text) = (current_run_id IS NOT NULL)),
+  constraint partition_state_logical_date_check CHECK (isfinite(logical_date)),
+  constraint partition_state_message CHECK (
+CASE status
+    WHEN 'failed'::text THEN error_message IS NOT NULL
+    WHEN 'success'::text THEN error_message IS NULL
+    ELSE true
+END),
+  constraint partition_state_named CHECK (octet_length(source) >= 1 AND octet_length(source) <= 200 AND octet_length(customer_id) >= 1 AND octet_length(customer_id) <= 200 AND octet_length(query_name) >= 1 AND octet_length(query_name) <= 200 AND (source <> ALL (ARRAY['.'::text, '..'::text])) AND (customer_id <> ALL (ARRAY['.'::text, '..'::text])) AND (query_name <> ALL (ARRAY['.'::text, '..'::text]))),
+  constraint partition_state_status_check CHECK (status = ANY (ARRAY['pending'::text, 'success'::text, 'failed'::text])),
+  constraint partition_state_tried CHECK (status = 'pending'::text OR attempt_count > 0),
+  constraint partition_state_updated_at_check CHECK (isfinite(updated_at))
+) with (fillfactor=80);
+alter table partitions.partition_state enable row level security;
+alter table partitions.partition_state force row level security;
+comment on table partitions.partition_state is 'What became of a partition: a day of a query of a customer of a source. Consumers read those with status success.';
+comment on column partitions.partition_state.source is 'The source it is extracted from.';
+comment on column partitions.partition_state.customer_id is 'The customer whose data it is.';
+comment on column partitions.partition_state.query_name is 'The query that extracts it.';
+comment on column partitions.partition_state.logical_date is 'Its calendar day, in the time zone of its source.';
+comment on column partitions.partition_state.partition_id is 'Its id, which other tables refer to.';
+comment on column partitions.partition_state.status is 'pending: enqueued, or asked for again; success: a run was accepted; failed: the last run was rejected.';
+comment on column partitions.partition_state.current_run_id is 'The newest run that was accepted: what consumers read. Null: none was.';
+comment on column partitions.partition_state.attempt_count is 'Number of verdicts on its runs. Never reset.';
+comment on column partitions.partition_state.error_message is 'Message of the last verdict, if that rejected it; kept while it is pending again.';
+comment on column partitions.partition_state.created_at is 'When it was enqueued first.';
+comment on column partitions.partition_state.updated_at is 'When it was judged or requeued last.';
+CREATE INDEX partition_state_customer ON partitions.partition_state USING btree (customer_id, logical_date);
+CREATE INDEX partition_state_date ON partitions.partition_state USING btree (logical_date, partition_id);
+CREATE INDEX partition_state_failed ON partitions.partition_state USING btree (updated_at) WHERE status = 'failed'::text;
+CREATE INDEX partition_state_query ON partitions.partition_state USING btree (source, query_name, logical_date, customer_id);
+CREATE TRIGGER a_guard_births AFTER INSERT ON partitions.partition_state REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.guard_partition_state_births('partitions.partition_state');
+alter table partitions.partition_state enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON partitions.partition_state REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('partitions.partition_state');
+alter table partitions.partition_state enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON partitions.partition_state REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.guard_partition_state_moves('partitions.partition_state');
+alter table partitions.partition_state enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON partitions.partition_state FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('partitions.partition_state');
+alter table partitions.partition_state enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON partitions.partition_state FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table partitions.partition_state enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_partition_births_on_insert AFTER INSERT ON partitions.partition_state REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.rule_partition_births();
+alter table partitions.partition_state enable always trigger b_rule_partition_births_on_insert;
+CREATE TRIGGER c_content_partition_state_births_on_insert AFTER INSERT ON partitions.partition_state REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.content_partition_state_births();
+alter table partitions.partition_state enable always trigger c_content_partition_state_births_on_insert;
+CREATE TRIGGER c_record_partitions_on_insert AFTER INSERT ON partitions.partition_state REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.record_partitions();
+alter table partitions.partition_state enable always trigger c_record_partitions_on_insert;
+CREATE TRIGGER c_record_partitions_on_update AFTER UPDATE ON partitions.partition_state REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.record_partitions();
+alter table partitions.partition_state enable always trigger c_record_partitions_on_update;
+create policy hub on partitions.partition_state as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR (source = ANY ((( SELECT recoup.hub_names('sources'::text) AS hub_names))::text[])));
+comment on policy hub on partitions.partition_state is 'Rows of the hub that the transaction is limited to; 37a0408d21fca9ec0f9d1fcde9d04539.';
+create policy workers on partitions.partition_state as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant insert (created_at, customer_id, logical_date, query_name, source, updated_at), update (attempt_count, current_run_id, error_message, status, updated_at) on table partitions.partition_state to recoup_control_plane;
+grant select on table partitions.partition_state to recoup_reader;
+grant update (attempt_count, current_run_id, error_message, status, updated_at) on table partitions.partition_state to recoup_validator;
+grant update (status, updated_at) on table partitions.partition_state to recoup_executor;
+
+create table partitions.requeue_request (
+  candidate_id uuid not null,
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  status text not null default 'made'::text,
+  partition_id bigint not null,
+  verb text not null,
+  alternative jsonb,
+  approver text,
+  requested_at timestamp with time zone not null,
+  constraint requeue_request_pkey PRIMARY KEY (candidate_id),
+  constraint requeue_request_alternative CHECK (verb = 'retry'::text OR alternative IS NULL),
+  constraint requeue_request_approved CHECK (verb <> 'mark'::text OR approver IS NOT NULL),
+  constraint requeue_request_approver_check CHECK (octet_length(approver) >= 1 AND octet_length(approver) <= 500),
+  constraint requeue_request_requested_at_check CHECK (isfinite(requested_at)),
+  constraint requeue_request_status_check CHECK (status = 'made'::text),
+  constraint requeue_request_verb_check CHECK (verb = ANY (ARRAY['retry'::text, 'mark'::text]))
+);
+alter table partitions.requeue_request enable row level security;
+comment on table partitions.requeue_request is 'What recovery candidates asked the control plane for: to retry a terminal partition, or to mark it.';
+comment on column partitions.requeue_request.candidate_id is 'The candidate. Its effect is made once.';
+comment on column partitions.requeue_request.seq is 'Its place among all events.';
+comment on column partitions.requeue_request.status is 'made: its schedule has moved, in the same statement.';
+comment on column partitions.requeue_request.partition_id is 'The partition.';
+comment on column partitions.requeue_request.verb is 'retry: requeued; mark: its gap is accepted.';
+comment on column partitions.requeue_request.alternative is 'What its extractor is given instead (action fallback).';
+comment on column partitions.requeue_request.approver is 'Who approved the candidate; null: it started by itself.';
+comment on column partitions.requeue_request.requested_at is 'When.';
+CREATE INDEX requeue_request_partition ON partitions.requeue_request USING btree (partition_id, seq);
+CREATE TRIGGER a_guard_births AFTER INSERT ON partitions.requeue_request REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.guard_requeue_request_births('partitions.requeue_request');
+alter table partitions.requeue_request enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON partitions.requeue_request REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('partitions.requeue_request');
+alter table partitions.requeue_request enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON partitions.requeue_request REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_moves('partitions.requeue_request');
+alter table partitions.requeue_request enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON partitions.requeue_request FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('partitions.requeue_request');
+alter table partitions.requeue_request enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON partitions.requeue_request FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table partitions.requeue_request enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_requeue_requests_on_insert AFTER INSERT ON partitions.requeue_request REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.rule_requeue_requests();
+alter table partitions.requeue_request enable always trigger b_rule_requeue_requests_on_insert;
+CREATE TRIGGER c_content_requeue_request_births_on_insert AFTER INSERT ON partitions.requeue_request REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.content_requeue_request_births();
+alter table partitions.requeue_request enable always trigger c_content_requeue_request_births_on_insert;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON partitions.requeue_request REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('partition_id', 'verb', 'approver');
+alter table partitions.requeue_request enable always trigger c_record_control_on_insert;
+CREATE TRIGGER d_settle_requeue_requests_on_insert AFTER INSERT ON partitions.requeue_request REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.settle_requeue_requests();
+alter table partitions.requeue_request enable always trigger d_settle_requeue_requests_on_insert;
+create policy hub on partitions.requeue_request as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on partitions.requeue_request is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on partitions.requeue_request as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant insert (alternative, approver, candidate_id, partition_id, requested_at, verb) on table partitions.requeue_request to recoup_executor;
+grant select on table partitions.requeue_request to recoup_reader;
+
+create table partitions.run (
+  run_id uuid not null default recoup.new_id(),
+  partition_id bigint not null,
+  number integer not null,
+  dispatch_no bigint not null default nextval('partitions.dispatch_seq'::regclass),
+  status text not null default 'open'::text,
+  lane text not null,
+  pool text not null,
+  reprocesses boolean not null,
+  alternative jsonb,
+  candidate_id uuid,
+  worker text not null,
+  token uuid not null,
+  lease_until timestamp with time zone,
+  started_with uuid,
+  validations integer not null default 0,
+  sink_id uuid,
+  location text,
+  manifest_digest text,
+  format text,
+  rows bigint,
+  bytes bigint,
+  reason text,
+  rule text,
+  message text,
+  error_signature text,
+  category text,
+  validator text,
+  validator_version text,
+  contract_digest text,
+  ended_with uuid,
+  policy_version integer not null,
+  opened_at timestamp with time zone not null,
+  dispatched_at timestamp with time zone not null,
+  published_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  updated_at timestamp with time zone not null,
+  turn bigint,
+  constraint run_pkey PRIMARY KEY (run_id),
+  constraint run_numbered UNIQUE (partition_id, number),
+  constraint run_bytes_check CHECK (bytes >= 0),
+  constraint run_category_check CHECK (category = ANY (ARRAY['TRANSIENT'::text, 'OPERATIONAL'::text, 'STRUCTURAL'::text])),
+  constraint run_contract_digest_check CHECK (octet_length(contract_digest) >= 1 AND octet_length(contract_digest) <= 200),
+  constraint run_dispatched_at_check CHECK (isfinite(dispatched_at)),
+  constraint run_ended CHECK ((ended_at IS NOT NULL) = (status = ANY (ARRAY['accepted'::text, 'rejected'::text, 'lost'::text])) AND (status = 'open'::text OR status = 'published'::text OR lease_until IS NULL)),
+  constraint run_ended_at_check CHECK (isfinite(ended_at)),
+  constraint run_error_signature_check CHECK (octet_length(error_signature) >= 1 AND octet_length(error_signature) <= 200),
+  constraint run_format_check CHECK (format = ANY (ARRAY['parquet'::text, 'jsonl'::text])),
+  constraint run_judged CHECK ((status = ANY (ARRAY['accepted'::text, 'rejected'::text])) OR num_nonnulls(validator, validator_version, contract_digest, ended_with) = 0),
+  constraint run_lane_check CHECK (lane = ANY (ARRAY['fresh'::text, 'backfill'::text])),
+  constraint run_lease_until_check CHECK (isfinite(lease_until)),
+  constraint run_location_check CHECK (octet_length(location) >= 1 AND octet_length(location) <= 2000),
+  constraint run_manifest_digest_check CHECK (manifest_digest ~ '^[0-9a-f]{64}$'::text),
+  constraint run_message_check CHECK (octet_length(message) >= 1 AND octet_length(message) <= 20000),
+  constraint run_nothing CHECK (status <> 'rejected'::text OR (reason = 'NOTHING_TO_VALIDATE'::text) = (published_at IS NULL)),
+  constraint run_number_check CHECK (number > 0),
+  constraint run_opened_at_check CHECK (isfinite(opened_at)),
+  constraint run_pool_check CHECK (octet_length(pool) >= 1 AND octet_length(pool) <= 100),
+  constraint run_published_at_check CHECK (isfinite(published_at)),
+  constraint run_published_whole CHECK ((num_nulls(published_at, sink_id, location, manifest_digest, format, rows, bytes) = ANY (ARRAY[0, 7])) AND (status <> 'open'::text OR published_at IS NULL) AND ((status <> ALL (ARRAY['published'::text, 'accepted'::text])) OR published_at IS NOT NULL)),
+  constraint run_reason_check CHECK (octet_length(reason) >= 1 AND octet_length(reason) <= 100),
+  constraint run_rows_check CHECK (rows >= 0),
+  constraint run_rule_check CHECK (octet_length(rule) >= 1 AND octet_length(rule) <= 500),
+  constraint run_status_check CHECK (status = ANY (ARRAY['open'::text, 'published'::text, 'accepted'::text, 'rejected'::text, 'lost'::text])),
+  constraint run_updated_at_check CHECK (isfinite(updated_at)),
+  constraint run_validations_check CHECK (validations >= 0),
+  constraint run_validator_check CHECK (octet_length(validator) >= 1 AND octet_length(validator) <= 500),
+  constraint run_validator_version_check CHECK (octet_length(validator_version) >= 1 AND octet_length(validator_version) <= 200),
+  constraint run_verdict CHECK (
+CASE status
+    WHEN 'accepted'::text THEN num_nonnulls(reason, rule, message, error_signature, category) = 0
+    WHEN 'rejected'::text THEN num_nonnulls(reason, message, error_signature, category) = 4
+    WHEN 'lost'::text THEN num_nonnulls(reason, message) = 2 AND num_nonnulls(rule, error_signature, category) = 0
+    ELSE (num_nonnulls(reason, message) = ANY (ARRAY[0, 2])) AND num_nonnulls(rule, error_signature, category) = 0
+END),
+  constraint run_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 200)
+) with (fillfactor=70);
+alter table partitions.run enable row level security;
+alter table partitions.run force row level security;
+comment on table partitions.run is 'One extraction of a partition with its verdict. A retry is a new run.';
+comment on column partitions.run.run_id is 'Id of the run, and name of its folder in the raw sink.';
+comment on column partitions.run.partition_id is 'Its partition.';
+comment on column partitions.run.number is 'Number of the run among those of its partition, from 1.';
+comment on column partitions.run.dispatch_no is 'Its place among all runs.';
+comment on column partitions.run.status is 'open: being extracted; published: in the raw sink; accepted, rejected: by its validator; lost: nothing came of it.';
+comment on column partitions.run.lane is 'Lane in which it was dispatched: fresh or backfill.';
+comment on column partitions.run.pool is 'Pool whose turn it was.';
+comment on column partitions.run.reprocesses is 'Whether its partition had succeeded before.';
+comment on column partitions.run.alternative is 'What its extractor does differently, if it is a fallback.';
+comment on column partitions.run.candidate_id is 'The recovery candidate that asked for it, if one did.';
+comment on column partitions.run.worker is 'Worker it was dispatched to last.';
+comment on column partitions.run.token is 'Token of its last dispatch, which every report presents.';
+comment on column partitions.run.lease_until is 'Until when its worker reports; null: it has ended, or waits to be validated again.';
+comment on column partitions.run.started_with is 'Token under which it was started last: each dispatch starts it once.';
+comment on column partitions.run.validations is 'How often it was dispatched again to be validated.';
+comment on column partitions.run.sink_id is 'Raw sink that it was published in.';
+comment on column partitions.run.location is 'Its folder in that sink.';
+comment on column partitions.run.manifest_digest is 'SHA-256 of its manifest, which has the digest of every file.';
+comment on column partitions.run.format is 'parquet or jsonl.';
+comment on column partitions.run.rows is 'Rows that it published.';
+comment on column partitions.run.bytes is 'Bytes that it published.';
+comment on column partitions.run.reason is 'Why it was rejected or lost; of one that is to be validated again, why its last validation came to nothing.';
+comment on column partitions.run.rule is 'First rule of the contract that it breaks.';
+comment on column partitions.run.message is 'The same as reason, in words.';
+comment on column partitions.run.error_signature is 'What rejections of the same kind have in common.';
+comment on column partitions.run.category is 'Category of a rejection: TRANSIENT, OPERATIONAL or STRUCTURAL.';
+comment on column partitions.run.validator is 'Validator that judged it.';
+comment on column partitions.run.validator_version is 'Version of that validator.';
+comment on column partitions.run.contract_digest is 'Digest of the contract that it was judged by.';
+comment on column partitions.run.ended_with is 'Token that its verdict presented; null: it has none, or was rejected for want of a result.';
+comment on column partitions.run.policy_version is 'Version of the policy when it was opened.';
+comment on column partitions.run.opened_at is 'When it was dispatched first.';
+comment on column partitions.run.dispatched_at is 'When it was dispatched last.';
+comment on column partitions.run.published_at is 'When its data was in the raw sink.';
+comment on column partitions.run.ended_at is 'When it was accepted, rejected or lost.';
+comment on column partitions.run.updated_at is 'When it last changed.';
+comment on column partitions.run.turn is 'Number of its last dispatch among those of its pool, for the turn of lanes and sources.';
+CREATE INDEX run_ended_at ON partitions.run USING btree (ended_at) WHERE status = ANY (ARRAY['rejected'::text, 'lost'::text]);
+CREATE INDEX run_lease ON partitions.run USING btree (lease_until) WHERE lease_until IS NOT NULL;
+CREATE UNIQUE INDEX run_location ON partitions.run USING btree (sink_id, location);
+CREATE UNIQUE INDEX run_open ON partitions.run USING btree (partition_id) WHERE status = ANY (ARRAY['open'::text, 'published'::text]);
+CREATE INDEX run_turn ON partitions.run USING btree (pool, lane, turn) WHERE turn IS NOT NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON partitions.run REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.guard_run_births('partitions.run');
+alter table partitions.run enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON partitions.run REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('partitions.run');
+alter table partitions.run enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON partitions.run REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.guard_run_moves('partitions.run');
+alter table partitions.run enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON partitions.run FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('partitions.run');
+alter table partitions.run enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON partitions.run FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table partitions.run enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_run_births_on_insert AFTER INSERT ON partitions.run REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.rule_run_births();
+alter table partitions.run enable always trigger b_rule_run_births_on_insert;
+CREATE TRIGGER b_rule_run_moves_on_update AFTER UPDATE ON partitions.run REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.rule_run_moves();
+alter table partitions.run enable always trigger b_rule_run_moves_on_update;
+CREATE TRIGGER c_content_run_births_on_insert AFTER INSERT ON partitions.run REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.content_run_births();
+alter table partitions.run enable always trigger c_content_run_births_on_insert;
+CREATE TRIGGER c_record_run_births_on_insert AFTER INSERT ON partitions.run REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.record_run_births();
+alter table partitions.run enable always trigger c_record_run_births_on_insert;
+CREATE TRIGGER c_record_run_moves_on_update AFTER UPDATE ON partitions.run REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.record_run_moves();
+alter table partitions.run enable always trigger c_record_run_moves_on_update;
+CREATE TRIGGER d_settle_run_births_on_insert AFTER INSERT ON partitions.run REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.settle_run_births();
+alter table partitions.run enable always trigger d_settle_run_births_on_insert;
+CREATE TRIGGER d_settle_run_moves_on_update AFTER UPDATE ON partitions.run REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.settle_run_moves();
+alter table partitions.run enable always trigger d_settle_run_moves_on_update;
+create policy hub on partitions.run as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR partitions.in_hub(partition_id));
+comment on policy hub on partitions.run is 'Rows of the hub that the transaction is limited to; 374311fddb30298f3056719d6b8905a1.';
+create policy workers on partitions.run as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant insert (alternative, candidate_id, dispatched_at, lane, lease_until, number, opened_at, partition_id, policy_version, pool, reprocesses, started_with, token, turn, updated_at, worker), update (dispatched_at, ended_at, lease_until, message, reason, started_with, status, token, turn, updated_at, validations, worker) on table partitions.run to recoup_control_plane;
+grant select on table partitions.run to recoup_reader;
+grant update (bytes, format, location, manifest_digest, published_at, rows, sink_id, started_with, status, updated_at) on table partitions.run to recoup_extractor;
+grant update (category, contract_digest, ended_at, ended_with, error_signature, lease_until, message, reason, rule, started_with, status, updated_at, validator, validator_version) on table partitions.run to recoup_validator;
+
+create table partitions.schedule (
+  partition_id bigint not null,
+  source text not null,
+  query_name text not null,
+  status text not null default 'waiting'::text,
+  lane text not null,
+  priority smallint not null default 5,
+  next_run_at timestamp with time zone,
+  backoff_strategy text not null,
+  run_id uuid,
+  dispatches integer not null default 0,
+  attempts_seen integer not null default 0,
+  reprocesses boolean not null default false,
+  alternative jsonb,
+  candidate_id uuid,
+  requested_at timestamp with time zone,
+  requested_by text,
+  hold text,
+  held_at timestamp with time zone,
+  terminal_causes text[],
+  terminal_at timestamp with time zone,
+  terminal_policy integer,
+  granted_attempts integer not null default 0,
+  first_enqueued_at timestamp with time zone not null,
+  first_dispatched_at timestamp with time zone,
+  aged_from timestamp with time zone,
+  backfill_id uuid,
+  updated_at timestamp with time zone not null,
+  constraint schedule_pkey PRIMARY KEY (partition_id),
+  constraint schedule_aged_from_check CHECK (isfinite(aged_from)),
+  constraint schedule_attempts_seen_check CHECK (attempts_seen >= 0),
+  constraint schedule_backoff_strategy_check CHECK (backoff_strategy = ANY (ARRAY['steps'::text, 'fixed'::text, 'none'::text])),
+  constraint schedule_dispatches_check CHECK (dispatches >= 0),
+  constraint schedule_first_dispatched_at_check CHECK (isfinite(first_dispatched_at)),
+  constraint schedule_first_enqueued_at_check CHECK (isfinite(first_enqueued_at)),
+  constraint schedule_granted_attempts_check CHECK (granted_attempts >= 0),
+  constraint schedule_held CHECK ((status = 'held'::text) = (hold IS NOT NULL) AND (hold IS NULL) = (held_at IS NULL)),
+  constraint schedule_held_at_check CHECK (isfinite(held_at)),
+  constraint schedule_hold_check CHECK (hold = ANY (ARRAY['OPERATOR'::text, 'PAUSED'::text, 'CANCELLED'::text])),
+  constraint schedule_lane_check CHECK (lane = ANY (ARRAY['fresh'::text, 'backfill'::text])),
+  constraint schedule_next_run_at_check CHECK (isfinite(next_run_at)),
+  constraint schedule_open CHECK (status <> 'open'::text OR run_id IS NOT NULL),
+  constraint schedule_priority_check CHECK (priority >= 0 AND priority <= 9),
+  constraint schedule_reprocesses CHECK (NOT reprocesses OR (status = ANY (ARRAY['waiting'::text, 'open'::text, 'held'::text]))),
+  constraint schedule_requested CHECK ((requested_at IS NULL) = (requested_by IS NULL)),
+  constraint schedule_requested_at_check CHECK (isfinite(requested_at)),
+  constraint schedule_requested_by_check CHECK (octet_length(requested_by) >= 1 AND octet_length(requested_by) <= 500),
+  constraint schedule_status_check CHECK (status = ANY (ARRAY['waiting'::text, 'open'::text, 'held'::text, 'terminal'::text, 'idle'::text])),
+  constraint schedule_terminal CHECK ((status = 'terminal'::text) = (terminal_causes IS NOT NULL) AND (num_nulls(terminal_causes, terminal_at, terminal_policy) = ANY (ARRAY[0, 3]))),
+  constraint schedule_terminal_at_check CHECK (isfinite(terminal_at)),
+  constraint schedule_terminal_causes_check CHECK (terminal_causes <@ '{ATTEMPTS,AGE,MARKED}'::text[] AND cardinality(terminal_causes) > 0),
+  constraint schedule_updated_at_check CHECK (isfinite(updated_at)),
+  constraint schedule_waits CHECK ((status = 'waiting'::text) = (next_run_at IS NOT NULL))
+) with (fillfactor=70);
+alter table partitions.schedule enable row level security;
+alter table partitions.schedule force row level security;
+comment on table partitions.schedule is 'When the control plane works on a partition next, and why not. Only the control plane changes it.';
+comment on column partitions.schedule.partition_id is 'The partition.';
+comment on column partitions.schedule.source is 'Its source, for the turn of sources.';
+comment on column partitions.schedule.query_name is 'Its query.';
+comment on column partitions.schedule.status is 'waiting until next_run_at; open: a run is under way, or was not followed yet; held; terminal: given up; idle: done.';
+comment on column partitions.schedule.lane is 'fresh goes first; of each ten dispatches one at least is of backfill.';
+comment on column partitions.schedule.priority is '0 goes first, 9 last, within its lane and source.';
+comment on column partitions.schedule.next_run_at is 'When it is due.';
+comment on column partitions.schedule.backoff_strategy is 'steps, fixed or none: how its last wait was chosen.';
+comment on column partitions.schedule.run_id is 'Its run: while it is open, while it is to be validated again, and of one that ended the last.';
+comment on column partitions.schedule.dispatches is 'Dispatches since the last verdict of which nothing came.';
+comment on column partitions.schedule.attempts_seen is 'attempt_count of the partition when it was followed last.';
+comment on column partitions.schedule.reprocesses is 'Whether it succeeded, and is extracted again.';
+comment on column partitions.schedule.alternative is 'What the extractor does differently next, if it is a fallback.';
+comment on column partitions.schedule.candidate_id is 'The recovery candidate that asked for it, if one did.';
+comment on column partitions.schedule.requested_at is 'When somebody asked for it last.';
+comment on column partitions.schedule.requested_by is 'Who did.';
+comment on column partitions.schedule.hold is 'OPERATOR: after a structural failure; PAUSED, CANCELLED: its backfill was.';
+comment on column partitions.schedule.held_at is 'Since when it is held. It does not age meanwhile.';
+comment on column partitions.schedule.terminal_causes is 'Why it was given up: ATTEMPTS, AGE, MARKED by a person.';
+comment on column partitions.schedule.terminal_at is 'When it was given up.';
+comment on column partitions.schedule.terminal_policy is 'Version of the policy by which it was.';
+comment on column partitions.schedule.granted_attempts is 'Attempts that overrides granted beyond those of the policy.';
+comment on column partitions.schedule.first_enqueued_at is 'When it was enqueued.';
+comment on column partitions.schedule.first_dispatched_at is 'When it was dispatched first.';
+comment on column partitions.schedule.aged_from is 'When its age begins: its first dispatch, or the first one after an override; later by the time it was held.';
+comment on column partitions.schedule.backfill_id is 'The backfill that it belongs to, if any.';
+comment on column partitions.schedule.updated_at is 'When it last changed.';
+CREATE INDEX schedule_aged ON partitions.schedule USING btree (aged_from) WHERE status = 'waiting'::text AND aged_from IS NOT NULL;
+CREATE INDEX schedule_backfill ON partitions.schedule USING btree (backfill_id) WHERE backfill_id IS NOT NULL;
+CREATE INDEX schedule_held ON partitions.schedule USING btree (backfill_id) WHERE status = 'held'::text;
+CREATE INDEX schedule_of_backfill ON partitions.schedule USING btree (backfill_id) WHERE status = 'waiting'::text AND backfill_id IS NOT NULL;
+CREATE INDEX schedule_open ON partitions.schedule USING btree (source) WHERE status = 'open'::text;
+CREATE INDEX schedule_terminal ON partitions.schedule USING btree (terminal_at, partition_id) WHERE status = 'terminal'::text;
+CREATE INDEX schedule_waiting ON partitions.schedule USING btree (lane, source, query_name, priority, next_run_at, partition_id) WHERE status = 'waiting'::text;
+CREATE TRIGGER a_guard_births AFTER INSERT ON partitions.schedule REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.guard_schedule_births('partitions.schedule');
+alter table partitions.schedule enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON partitions.schedule REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('partitions.schedule');
+alter table partitions.schedule enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON partitions.schedule REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.guard_schedule_moves('partitions.schedule');
+alter table partitions.schedule enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON partitions.schedule FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('partitions.schedule');
+alter table partitions.schedule enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON partitions.schedule FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table partitions.schedule enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_schedule_births_on_insert AFTER INSERT ON partitions.schedule REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.rule_schedule_births();
+alter table partitions.schedule enable always trigger b_rule_schedule_births_on_insert;
+CREATE TRIGGER b_rule_schedule_moves_on_update AFTER UPDATE ON partitions.schedule REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.rule_schedule_moves();
+alter table partitions.schedule enable always trigger b_rule_schedule_moves_on_update;
+CREATE TRIGGER c_content_schedule_births_on_insert AFTER INSERT ON partitions.schedule REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.content_schedule_births();
+alter table partitions.schedule enable always trigger c_content_schedule_births_on_insert;
+CREATE TRIGGER c_record_schedules_on_insert AFTER INSERT ON partitions.schedule REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.record_schedules();
+alter table partitions.schedule enable always trigger c_record_schedules_on_insert;
+CREATE TRIGGER c_record_schedules_on_update AFTER UPDATE ON partitions.schedule REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.record_schedules();
+alter table partitions.schedule enable always trigger c_record_schedules_on_update;
+CREATE TRIGGER d_settle_backfill_items_on_update AFTER UPDATE ON partitions.schedule REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.settle_backfill_items();
+alter table partitions.schedule enable always trigger d_settle_backfill_items_on_update;
+CREATE TRIGGER d_settle_schedules_on_update AFTER UPDATE ON partitions.schedule REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.settle_schedules();
+alter table partitions.schedule enable always trigger d_settle_schedules_on_update;
+create policy hub on partitions.schedule as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR (source = ANY ((( SELECT recoup.hub_names('sources'::text) AS hub_names))::text[])));
+comment on policy hub on partitions.schedule is 'Rows of the hub that the transaction is limited to; 37a0408d21fca9ec0f9d1fcde9d04539.';
+create policy workers on partitions.schedule as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant insert (backfill_id, backoff_strategy, first_enqueued_at, lane, next_run_at, partition_id, priority, query_name, source, updated_at), update (aged_from, alternative, attempts_seen, backfill_id, backoff_strategy, candidate_id, dispatches, first_dispatched_at, granted_attempts, held_at, hold, lane, next_run_at, priority, reprocesses, requested_at, requested_by, run_id, status, terminal_at, terminal_causes, terminal_policy, updated_at) on table partitions.schedule to recoup_control_plane;
+grant select on table partitions.schedule to recoup_reader;
+grant update (aged_from, alternative, candidate_id, dispatches, granted_attempts, next_run_at, requested_at, requested_by, status, terminal_at, terminal_causes, terminal_policy, updated_at) on table partitions.schedule to recoup_executor;
+
+create table partitions.sink (
+  sink_id uuid not null,
+  name text not null,
+  status text not null default 'available'::text,
+  registered_at timestamp with time zone not null,
+  registered_by text not null,
+  cause text,
+  message text,
+  host text,
+  outage_at timestamp with time zone,
+  checked_at timestamp with time zone,
+  restored_at timestamp with time zone,
+  updated_at timestamp with time zone not null,
+  constraint sink_pkey PRIMARY KEY (sink_id),
+  constraint sink_name UNIQUE (name),
+  constraint sink_cause_check CHECK (octet_length(cause) >= 1 AND octet_length(cause) <= 100),
+  constraint sink_checked_at_check CHECK (isfinite(checked_at)),
+  constraint sink_host_check CHECK (octet_length(host) >= 1 AND octet_length(host) <= 300),
+  constraint sink_message_check CHECK (octet_length(message) >= 1 AND octet_length(message) <= 2000),
+  constraint sink_name_check CHECK (octet_length(name) >= 1 AND octet_length(name) <= 100),
+  constraint sink_outage CHECK ((num_nulls(cause, message, host, outage_at, checked_at) = ANY (ARRAY[0, 5])) AND (status = 'unavailable'::text) = (outage_at IS NOT NULL AND restored_at IS NULL) AND (restored_at IS NULL OR restored_at >= outage_at)),
+  constraint sink_outage_at_check CHECK (isfinite(outage_at)),
+  constraint sink_registered_at_check CHECK (isfinite(registered_at)),
+  constraint sink_registered_by_check CHECK (octet_length(registered_by) >= 1 AND octet_length(registered_by) <= 500),
+  constraint sink_restored_at_check CHECK (isfinite(restored_at)),
+  constraint sink_status_check CHECK (status = ANY (ARRAY['available'::text, 'unavailable'::text])),
+  constraint sink_updated_at_check CHECK (isfinite(updated_at))
+);
+comment on table partitions.sink is 'Raw sinks that are registered, and whether workers can use them.';
+comment on column partitions.sink.sink_id is 'Id of the sink, which is also in a file in its folder.';
+comment on column partitions.sink.name is 'Its name, as settings have it.';
+comment on column partitions.sink.status is 'available, or unavailable: nothing is claimed until it is back.';
+comment on column partitions.sink.registered_at is 'When it was registered.';
+comment on column partitions.sink.registered_by is 'By whom.';
+comment on column partitions.sink.cause is 'Cause of its last outage.';
+comment on column partitions.sink.message is 'The same, in words.';
+comment on column partitions.sink.host is 'Machine that reported it.';
+comment on column partitions.sink.outage_at is 'When the last outage began.';
+comment on column partitions.sink.checked_at is 'When that machine tried it last.';
+comment on column partitions.sink.restored_at is 'When the last outage ended; null: it has not.';
+comment on column partitions.sink.updated_at is 'When it last changed.';
+CREATE TRIGGER a_guard_births AFTER INSERT ON partitions.sink REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.guard_sink_births('partitions.sink');
+alter table partitions.sink enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON partitions.sink REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('partitions.sink');
+alter table partitions.sink enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON partitions.sink REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.guard_sink_moves('partitions.sink');
+alter table partitions.sink enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON partitions.sink FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('partitions.sink');
+alter table partitions.sink enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON partitions.sink FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table partitions.sink enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_sinks_on_insert AFTER INSERT ON partitions.sink REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.rule_sinks();
+alter table partitions.sink enable always trigger b_rule_sinks_on_insert;
+CREATE TRIGGER b_rule_sinks_on_update AFTER UPDATE ON partitions.sink REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.rule_sinks();
+alter table partitions.sink enable always trigger b_rule_sinks_on_update;
+CREATE TRIGGER c_content_sink_births_on_insert AFTER INSERT ON partitions.sink REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION partitions.content_sink_births();
+alter table partitions.sink enable always trigger c_content_sink_births_on_insert;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON partitions.sink REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('name');
+alter table partitions.sink enable always trigger c_record_control_on_insert;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON partitions.sink REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('cause', 'message', 'host', 'outage_at', 'restored_at');
+alter table partitions.sink enable always trigger c_record_control_on_update;
+grant insert (name, registered_at, registered_by, sink_id, updated_at) on table partitions.sink to recoup_operator;
+grant select on table partitions.sink to recoup_reader;
+grant update (cause, checked_at, host, message, outage_at, restored_at, status, updated_at) on table partitions.sink to recoup_control_plane;
+
+grant execute on function partitions.answer_to(verb text, schedule_ text, state_ text, causes text[], overrides boolean) to public;
+
+CREATE OR REPLACE FUNCTION partitions.answer_to(verb text, schedule_ text, state_ text, causes text[], overrides boolean)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body e23bd812a6e3f51726ef8e8dd589ea25
+comment on function partitions.answer_to(verb text, schedule_ text, state_ text, causes text[], overrides boolean) is 'What the control plane answers to a request (retry, reprocess, mark): asked, or why not.';
+
+grant execute on function partitions.ask(ids bigint[], verb text, attempts integer, lane_ text, priority_ integer, backfill_ uuid, alternative_ jsonb, candidates uuid[], overrides boolean, OUT asked bigint[], OUT answers text[]) to public;
+
+CREATE OR REPLACE FUNCTION partitions.ask(ids bigint[], verb text, attempts integer, lane_ text, priority_ integer, backfill_ uuid, alternative_ jsonb, candidates uuid[], overrides boolean, OUT asked bigint[], OUT answers text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 3eefe16295e5ff61683281646b249ebd
+comment on function partitions.ask(ids bigint[], verb text, attempts integer, lane_ text, priority_ integer, backfill_ uuid, alternative_ jsonb, candidates uuid[], overrides boolean, OUT asked bigint[], OUT answers text[]) is 'Asks for a retry, a reprocessing, or that partitions are marked terminal. asked: done; otherwise why not.';
+
+CREATE OR REPLACE FUNCTION partitions.at_cap(r partitions.run, policy jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body f6ff0f02307e282871f60778b342e35f
+comment on function partitions.at_cap(r partitions.run, policy jsonb) is 'Whether the dispatches of a partition are used up with this one.';
+grant execute on function partitions.at_cap(r partitions.run, policy jsonb) to public;
+
+grant execute on function partitions.backfill_members(selection jsonb, first_ integer, last_ integer) to public;
+
+CREATE OR REPLACE FUNCTION partitions.backfill_members(selection jsonb, first_ integer, last_ integer)
+ RETURNS TABLE(place integer, source text, customer_id text, query_name text, logical_date date)
+ LANGUAGE sql
+ IMMUTABLE ROWS 10000; -- body 2a40a3ec9c941a13379cfcdbd4d9eb2e
+comment on function partitions.backfill_members(selection jsonb, first_ integer, last_ integer) is 'The partitions of a backfill, by their places.';
+
+grant execute on function partitions.backfill_move_broken(o partitions.backfill, n partitions.backfill, now_ timestamp with time zone, acting text, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION partitions.backfill_move_broken(o partitions.backfill, n partitions.backfill, now_ timestamp with time zone, acting text, policy jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 44bfeafc13e7084d7b2847cb0dc45322
+comment on function partitions.backfill_move_broken(o partitions.backfill, n partitions.backfill, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a backfill breaks, or null.';
+
+grant execute on function partitions.backfill_move_refusal(code_ text, o partitions.backfill, n partitions.backfill, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
+
+CREATE OR REPLACE FUNCTION partitions.backfill_move_refusal(code_ text, o partitions.backfill, n partitions.backfill, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
+ RETURNS record
+ LANGUAGE sql
+ STABLE; -- body 66ba66729d1ac2328cc5a80d113a4386
+comment on function partitions.backfill_move_refusal(code_ text, o partitions.backfill, n partitions.backfill, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of partitions.backfill_move_broken.';
+
+CREATE OR REPLACE FUNCTION partitions.backfill_size(selection jsonb)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE; -- body a068dcd748c4a1bfaf46f5b53cb83db3
+comment on function partitions.backfill_size(selection jsonb) is 'How many partitions a backfill asks for.';
+grant execute on function partitions.backfill_size(selection jsonb) to public;
+
+grant execute on function partitions.backoff(figures jsonb, strategy text, times_ integer, chance double precision) to public;
+
+CREATE OR REPLACE FUNCTION partitions.backoff(figures jsonb, strategy text, times_ integer, chance double precision)
+ RETURNS interval
+ LANGUAGE sql
+ IMMUTABLE; -- body d8ae75d71b09b35e3b32226b0722a1b3
+comment on function partitions.backoff(figures jsonb, strategy text, times_ integer, chance double precision) is 'How long a partition waits after this number of failures.';
+
+CREATE OR REPLACE FUNCTION partitions.content_backfill_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 4e9cbe4e20e8011b312ee61801636d76
+comment on function partitions.content_backfill_births() is 'Digests of rows of partitions.backfill at their birth, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION partitions.content_backfill_item_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 81ffaa49168664625bbc9a69a0262190
+comment on function partitions.content_backfill_item_births() is 'Digests of rows of partitions.backfill_item at their birth, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION partitions.content_partition_state_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 7186695647541b2cb5feb3ce25ae8567
+comment on function partitions.content_partition_state_births() is 'Digests of rows of partitions.partition_state at their birth, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION partitions.content_requeue_request_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body b7bf0dd0298bd7fc98d8a64d991fc309
+comment on function partitions.content_requeue_request_births() is 'Digests of rows of partitions.requeue_request at their birth, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION partitions.content_run_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body 5ba8e079b6f54f28acada5c0e63d8e8a
+comment on function partitions.content_run_births() is 'Digests of rows of partitions.run at their birth, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION partitions.content_schedule_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body d47f0033443a407c70b60863ec48cbb1
+comment on function partitions.content_schedule_births() is 'Digests of rows of partitions.schedule at their birth, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION partitions.content_sink_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body ac1c1b742ecf1534e14bc243111f6d48
+comment on function partitions.content_sink_births() is 'Digests of rows of partitions.sink at their birth, generated from the declaration.';
+
+grant execute on function partitions.dispatch(pool_ text, most integer, worker_ text, served jsonb, lease interval, starts boolean, sink_ uuid, OUT ids uuid[], OUT partitions_ bigint[], OUT sources text[], OUT customers text[], OUT queries text[], OUT dates date[], OUT statuses text[], OUT alternatives jsonb[], OUT locations text[], OUT digests text[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION partitions.dispatch(pool_ text, most integer, worker_ text, served jsonb, lease interval, starts boolean, sink_ uuid DEFAULT NULL::uuid, OUT ids uuid[], OUT partitions_ bigint[], OUT sources text[], OUT customers text[], OUT queries text[], OUT dates date[], OUT statuses text[], OUT alternatives jsonb[], OUT locations text[], OUT digests text[], OUT token_ uuid, OUT until_ timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 90948fe5517c89a5776ff9a820e280d3
+comment on function partitions.dispatch(pool_ text, most integer, worker_ text, served jsonb, lease interval, starts boolean, sink_ uuid, OUT ids uuid[], OUT partitions_ bigint[], OUT sources text[], OUT customers text[], OUT queries text[], OUT dates date[], OUT statuses text[], OUT alternatives jsonb[], OUT locations text[], OUT digests text[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Opens runs of the partitions whose turn it is, and validates again what was published, under one token and lease.';
+
+CREATE OR REPLACE FUNCTION partitions.due_groups()
+ RETURNS TABLE(lane text, source text, query_name text, priority smallint)
+ LANGUAGE sql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'; -- body 5d67d67be615d005cb92f097af60c806
+comment on function partitions.due_groups() is 'The lanes, sources, queries and priorities in which partitions wait.';
+grant execute on function partitions.due_groups() to public;
+
+grant execute on function partitions.end_runs(run_ids uuid[], tokens uuid[], verdicts text[], reasons text[], rules text[], messages text[], signatures text[], categories text[], validators text[], versions text[], contracts text[], OUT ended uuid[], OUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION partitions.end_runs(run_ids uuid[], tokens uuid[], verdicts text[], reasons text[], rules text[], messages text[], signatures text[], categories text[], validators text[], versions text[], contracts text[], OUT ended uuid[], OUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body d9845aca51cde65e03e4db97554af2f2
+comment on function partitions.end_runs(run_ids uuid[], tokens uuid[], verdicts text[], reasons text[], rules text[], messages text[], signatures text[], categories text[], validators text[], versions text[], contracts text[], OUT ended uuid[], OUT statuses text[]) is 'The verdicts on published runs: accepted, rejected, or late.';
+
+grant execute on function partitions.enqueue(sources text[], customers text[], queries text[], dates date[], lane_ text, priority_ integer, backfill_ uuid, OUT ids bigint[], OUT known boolean[]) to public;
+
+CREATE OR REPLACE FUNCTION partitions.enqueue(sources text[], customers text[], queries text[], dates date[], lane_ text, priority_ integer, backfill_ uuid, OUT ids bigint[], OUT known boolean[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 4cb249b655e7f39095cf26ec78decc5f
+comment on function partitions.enqueue(sources text[], customers text[], queries text[], dates date[], lane_ text, priority_ integer, backfill_ uuid, OUT ids bigint[], OUT known boolean[]) is 'Enqueues partitions that are not known yet, pending and due now. Returns all of them, and which were known.';
+
+grant execute on function partitions.expired(most integer, OUT ids uuid[], OUT tokens uuid[], OUT messages text[], OUT partitions_ bigint[]) to public;
+
+CREATE OR REPLACE FUNCTION partitions.expired(most integer, OUT ids uuid[], OUT tokens uuid[], OUT messages text[], OUT partitions_ bigint[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 66d18dc35497d206df2be1f37f4272cf
+comment on function partitions.expired(most integer, OUT ids uuid[], OUT tokens uuid[], OUT messages text[], OUT partitions_ bigint[]) is 'Runs whose lease expired, for the control plane to end.';
+
+grant execute on function partitions.extend_leases(run_ids uuid[], tokens uuid[], lease interval, OUT held uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION partitions.extend_leases(run_ids uuid[], tokens uuid[], lease interval, OUT held uuid[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 5d9bd6067ffbd783866db8438769999b
+comment on function partitions.extend_leases(run_ids uuid[], tokens uuid[], lease interval, OUT held uuid[]) is 'Extends the leases of runs that are worked on, up to the hours that the policy allows. Returns those that still hold.';
+
+CREATE OR REPLACE FUNCTION partitions.figures(policy jsonb, source_ text, query_ text)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE; -- body 6b67e95f70a88bb3fe6e0b8e4681df5c
+comment on function partitions.figures(policy jsonb, source_ text, query_ text) is 'The values of the policy for a query of a source.';
+grant execute on function partitions.figures(policy jsonb, source_ text, query_ text) to public;
+
+grant execute on function partitions.follow_runs(most integer, only_ bigint[], OUT decided integer, OUT terminal bigint[]) to public;
+
+CREATE OR REPLACE FUNCTION partitions.follow_runs(most integer, only_ bigint[] DEFAULT NULL::bigint[], OUT decided integer, OUT terminal bigint[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 1659343f9cbdb6cbf8debb4075b28c60
+comment on function partitions.follow_runs(most integer, only_ bigint[], OUT decided integer, OUT terminal bigint[]) is 'Decides what follows from runs that ended: done, due again after its backoff, held for a person, or terminal.';
+
+CREATE OR REPLACE FUNCTION partitions.found_as(state text, s partitions.schedule, backfill_ uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 1777e5c992beeb1e5b3fe5e0e66947d7
+comment on function partitions.found_as(state text, s partitions.schedule, backfill_ uuid) is 'What a backfill finds of a partition: new, failed, terminal, success, pending, held, open, or another backfill''s.';
+grant execute on function partitions.found_as(state text, s partitions.schedule, backfill_ uuid) to public;
+
+CREATE OR REPLACE FUNCTION partitions.give_up_aged(most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body a73c19f1c23b206022ddb968e06a24e5
+comment on function partitions.give_up_aged(most integer) is 'Failed partitions that are older than the policy allows are terminal.';
+grant execute on function partitions.give_up_aged(most integer) to public;
+
+CREATE OR REPLACE FUNCTION partitions.guard_backfill_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 5155223cf3b05848c3379026aa704489
+comment on function partitions.guard_backfill_births() is 'The guard of births of partitions.backfill, generated from the declaration.';
+grant execute on function partitions.guard_backfill_births() to public;
+
+CREATE OR REPLACE FUNCTION partitions.guard_backfill_item_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 020c80a4d8129e88819bca7a86f1487b
+comment on function partitions.guard_backfill_item_births() is 'The guard of births of partitions.backfill_item, generated from the declaration.';
+grant execute on function partitions.guard_backfill_item_births() to public;
+
+CREATE OR REPLACE FUNCTION partitions.guard_backfill_item_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 312aa1a0b48f1ac0f3bf75a57f24de2f
+comment on function partitions.guard_backfill_item_moves() is 'The guard of moves of partitions.backfill_item, generated from the declaration.';
+grant execute on function partitions.guard_backfill_item_moves() to public;
+
+CREATE OR REPLACE FUNCTION partitions.guard_backfill_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 1abcd3817f8867642780303b2ef8e803
+comment on function partitions.guard_backfill_moves() is 'The guard of moves of partitions.backfill, generated from the declaration.';
+grant execute on function partitions.guard_backfill_moves() to public;
+
+CREATE OR REPLACE FUNCTION partitions.guard_partition_state_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 08305b4510d554077f92c03e9c3ce395
+comment on function partitions.guard_partition_state_births() is 'The guard of births of partitions.partition_state, generated from the declaration.';
+grant execute on function partitions.guard_partition_state_births() to public;
+
+CREATE OR REPLACE FUNCTION partitions.guard_partition_state_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body c08d2ce2e6c23079e747fb7c3c575113
+comment on function partitions.guard_partition_state_moves() is 'The guard of moves of partitions.partition_state, generated from the declaration.';
+grant execute on function partitions.guard_partition_state_moves() to public;
+
+CREATE OR REPLACE FUNCTION partitions.guard_requeue_request_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body e8bfe667f6e22c24e0a9cf267f66c867
+comment on function partitions.guard_requeue_request_births() is 'The guard of births of partitions.requeue_request, generated from the declaration.';
+grant execute on function partitions.guard_requeue_request_births() to public;
+
+CREATE OR REPLACE FUNCTION partitions.guard_run_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 42164a8a594729477c65bed12e5bce59
+comment on function partitions.guard_run_births() is 'The guard of births of partitions.run, generated from the declaration.';
+grant execute on function partitions.guard_run_births() to public;
+
+CREATE OR REPLACE FUNCTION partitions.guard_run_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body bd9a26be821512c5828e9271431c515d
+comment on function partitions.guard_run_moves() is 'The guard of moves of partitions.run, generated from the declaration.';
+grant execute on function partitions.guard_run_moves() to public;
+
+CREATE OR REPLACE FUNCTION partitions.guard_schedule_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 2d0235ca914d337a69fe888edc279324
+comment on function partitions.guard_schedule_births() is 'The guard of births of partitions.schedule, generated from the declaration.';
+grant execute on function partitions.guard_schedule_births() to public;
+
+CREATE OR REPLACE FUNCTION partitions.guard_schedule_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body eb46919832078fad581474766a7e0c3f
+comment on function partitions.guard_schedule_moves() is 'The guard of moves of partitions.schedule, generated from the declaration.';
+grant execute on function partitions.guard_schedule_moves() to public;
+
+CREATE OR REPLACE FUNCTION partitions.guard_sink_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body b1c2c5354266d1f6632ae63eb8b0c0ad
+comment on function partitions.guard_sink_births() is 'The guard of births of partitions.sink, generated from the declaration.';
+grant execute on function partitions.guard_sink_births() to public;
+
+CREATE OR REPLACE FUNCTION partitions.guard_sink_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 7181ea64e3f22fc1ad23705aaacfe9cb
+comment on function partitions.guard_sink_moves() is 'The guard of moves of partitions.sink, generated from the declaration.';
+grant execute on function partitions.guard_sink_moves() to public;
+
+grant execute on function partitions.has_aged(figures jsonb, source_ text, aged_from timestamp with time zone, now_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION partitions.has_aged(figures jsonb, source_ text, aged_from timestamp with time zone, now_ timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body d1e4be76ac14480f1040e31ee800cb62
+comment on function partitions.has_aged(figures jsonb, source_ text, aged_from timestamp with time zone, now_ timestamp with time zone) is 'Whether a partition is older than the policy allows, without the time in which it was paused, behind a breaker, or its raw sink unavailable.';
+
+CREATE OR REPLACE FUNCTION partitions.in_hub(id bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body 91e79cafe2a1700818817cc8979d4033
+comment on function partitions.in_hub(id bigint) is 'Whether a partition is one of the hub that this transaction is limited to.';
+grant execute on function partitions.in_hub(id bigint) to public;
+
+CREATE OR REPLACE FUNCTION partitions.is_asked_since(s partitions.schedule, b partitions.backfill)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE; -- body fda883c8e6920f49b82adb3895560889
+comment on function partitions.is_asked_since(s partitions.schedule, b partitions.backfill) is 'Whether a member was asked for after its backfill was paused or cancelled: it is not held again.';
+grant execute on function partitions.is_asked_since(s partitions.schedule, b partitions.backfill) to public;
+
+grant execute on function partitions.is_now(at_ timestamp with time zone, now_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION partitions.is_now(at_ timestamp with time zone, now_ timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE; -- body c8e5459d294c448ff0158fe9ec4a61cf
+comment on function partitions.is_now(at_ timestamp with time zone, now_ timestamp with time zone) is 'Whether a time is that of this statement.';
+
+CREATE OR REPLACE FUNCTION partitions.is_requested(e partitions.partition_event)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body b36067375bc0d8d66f64f5ef92bd7d72
+comment on function partitions.is_requested(e partitions.partition_event) is 'Whether an event follows from the request of a recovery candidate.';
+grant execute on function partitions.is_requested(e partitions.partition_event) to public;
+
+CREATE OR REPLACE FUNCTION partitions.key_problem(part text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE; -- body 9eff0f054967409ca32cf0d4f4b28e50
+comment on function partitions.key_problem(part text) is 'Why a text cannot be a part of the key of a partition, or null.';
+grant execute on function partitions.key_problem(part text) to public;
+
+CREATE OR REPLACE FUNCTION partitions.least_age(policy jsonb)
+ RETURNS interval
+ LANGUAGE sql
+ IMMUTABLE; -- body c680881c9bb7eeb3811a21524d0dd668
+comment on function partitions.least_age(policy jsonb) is 'The age before which no partition is too old, of any query.';
+grant execute on function partitions.least_age(policy jsonb) to public;
+
+grant execute on function partitions.lose_runs(run_ids uuid[], tokens uuid[], reasons text[], messages text[], OUT ended uuid[], OUT statuses text[]) to public;
+
+CREATE OR REPLACE FUNCTION partitions.lose_runs(run_ids uuid[], tokens uuid[], reasons text[], messages text[], OUT ended uuid[], OUT statuses text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 3894ec0ba8bb32af8264f6c1ef9aef39
+comment on function partitions.lose_runs(run_ids uuid[], tokens uuid[], reasons text[], messages text[], OUT ended uuid[], OUT statuses text[]) is 'Nothing came of these dispatches: lost, or released to be validated again. cap: the validator has to reject it.';
+
+CREATE OR REPLACE FUNCTION partitions.marks(o partitions.schedule, n partitions.schedule)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE; -- body 52f78c54682fbe1b038b760aca1ca858
+comment on function partitions.marks(o partitions.schedule, n partitions.schedule) is 'Whether a step marks a partition terminal by hand.';
+grant execute on function partitions.marks(o partitions.schedule, n partitions.schedule) to public;
+
+grant execute on function partitions.member_now(source_ text, customer_ text, query_ text, date_ date, OUT partition_id bigint, OUT state text, OUT schedule partitions.schedule) to public;
+
+CREATE OR REPLACE FUNCTION partitions.member_now(source_ text, customer_ text, query_ text, date_ date, OUT partition_id bigint, OUT state text, OUT schedule partitions.schedule)
+ RETURNS record
+ LANGUAGE sql
+ STABLE; -- body 4702991c5140cd0609d67b464e0c1a0e
+comment on function partitions.member_now(source_ text, customer_ text, query_ text, date_ date, OUT partition_id bigint, OUT state text, OUT schedule partitions.schedule) is 'The partition of this key as it is now, with its schedule; nulls: there is none.';
+
+grant execute on function partitions.move_backfill(backfill_ uuid, to_ text, OUT was text, OUT became text) to public;
+
+CREATE OR REPLACE FUNCTION partitions.move_backfill(backfill_ uuid, to_ text, OUT was text, OUT became text)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 512be730ad0f1d9b8700867745665168
+comment on function partitions.move_backfill(backfill_ uuid, to_ text, OUT was text, OUT became text) is 'Pauses, resumes or cancels a backfill. What it became, and what it was.';
+
+grant execute on function partitions.next_in_turn(pool_ text, most integer, served jsonb, now_ timestamp with time zone, shut text[], only_ text[], sink_ uuid) to public;
+
+CREATE OR REPLACE FUNCTION partitions.next_in_turn(pool_ text, most integer, served jsonb, now_ timestamp with time zone, shut text[], only_ text[], sink_ uuid)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body d75ebb5c2b8092004fc6519a2995eb0d
+comment on function partitions.next_in_turn(pool_ text, most integer, served jsonb, now_ timestamp with time zone, shut text[], only_ text[], sink_ uuid) is 'The partitions that a pool dispatches next, in order; none of the sources that are shut, or of these sources only; and of what was published only what is in this raw sink.';
+
+grant execute on function partitions.next_past_breakers(pool_ text, most integer, served jsonb, now_ timestamp with time zone, sink_ uuid, OUT turn bigint[], OUT tries boolean) to public;
+
+CREATE OR REPLACE FUNCTION partitions.next_past_breakers(pool_ text, most integer, served jsonb, now_ timestamp with time zone, sink_ uuid, OUT turn bigint[], OUT tries boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 977300703509de6f6166a70b6e583e67
+comment on function partitions.next_past_breakers(pool_ text, most integer, served jsonb, now_ timestamp with time zone, sink_ uuid, OUT turn bigint[], OUT tries boolean) is 'The partitions that a pool dispatches next, none of them behind a breaker; or one alone that tries one.';
+
+grant execute on function partitions.not_due(s partitions.schedule, now_ timestamp with time zone, paused boolean) to public;
+
+CREATE OR REPLACE FUNCTION partitions.not_due(s partitions.schedule, now_ timestamp with time zone, paused boolean)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body ced9999d6c9f16a6cddc869696adea19
+comment on function partitions.not_due(s partitions.schedule, now_ timestamp with time zone, paused boolean) is 'Why a partition is not dispatched now, or null.';
+
+CREATE OR REPLACE FUNCTION partitions.one_less(counts jsonb, name text)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE; -- body a5898c534e2c7ed4b734013cf598bd94
+comment on function partitions.one_less(counts jsonb, name text) is 'The same numbers, with one less of this name, if there is one.';
+grant execute on function partitions.one_less(counts jsonb, name text) to public;
+
+grant execute on function partitions.paused_since(source_ text, since timestamp with time zone, until_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION partitions.paused_since(source_ text, since timestamp with time zone, until_ timestamp with time zone)
+ RETURNS interval
+ LANGUAGE sql
+ STABLE; -- body fcd6d67b058bd6c0a697754cb5bd0c02
+comment on function partitions.paused_since(source_ text, since timestamp with time zone, until_ timestamp with time zone) is 'How long the partitions of a source were paused in this time, behind a breaker, or a raw sink unavailable.';
+
+grant execute on function partitions.plan_backfill(backfill_ uuid, most integer, OUT planned_ integer, OUT status_ text) to public;
+
+CREATE OR REPLACE FUNCTION partitions.plan_backfill(backfill_ uuid, most integer, OUT planned_ integer, OUT status_ text)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 84eaf30382a4371acb75b79a371001e6
+comment on function partitions.plan_backfill(backfill_ uuid, most integer, OUT planned_ integer, OUT status_ text) is 'Plans the next chunk of a backfill: enqueues what is new, asks again for what failed, and notes what is left.';
+
+CREATE OR REPLACE FUNCTION partitions.policy()
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body 6fd210648fbb68b89eeab7a0b1f14b4d
+comment on function partitions.policy() is 'The section on partitions of the active policy.';
+grant execute on function partitions.policy() to public;
+
+CREATE OR REPLACE FUNCTION partitions.preview_backfill(selection jsonb)
+ RETURNS TABLE(found text, partitions_ bigint, example text, other uuid)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'; -- body 57edbc82019860e42f8ce1eba802edef
+comment on function partitions.preview_backfill(selection jsonb) is 'What a backfill would find. Changes nothing.';
+grant execute on function partitions.preview_backfill(selection jsonb) to public;
+
+grant execute on function partitions.publish_runs(run_ids uuid[], tokens uuid[], sinks uuid[], locations_ text[], digests_ text[], formats text[], row_counts bigint[], byte_counts bigint[], OUT published uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION partitions.publish_runs(run_ids uuid[], tokens uuid[], sinks uuid[], locations_ text[], digests_ text[], formats text[], row_counts bigint[], byte_counts bigint[], OUT published uuid[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 7b00385340fccab462768856c9b3e22d
+comment on function partitions.publish_runs(run_ids uuid[], tokens uuid[], sinks uuid[], locations_ text[], digests_ text[], formats text[], row_counts bigint[], byte_counts bigint[], OUT published uuid[]) is 'The data of runs is in the raw sink. Returns those whose lease still held; the others are lost.';
+
+CREATE OR REPLACE FUNCTION partitions.record_partitions()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 6d2b7532be5c0893e1bfd9ac4a07044c
+comment on function partitions.record_partitions() is 'enqueued, requeued, accepted or rejected.';
+
+CREATE OR REPLACE FUNCTION partitions.record_run_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body c931f592a4bb9604ee08b55f885c0632
+comment on function partitions.record_run_births() is 'dispatched, to which worker, and whether it is started with that.';
+
+CREATE OR REPLACE FUNCTION partitions.record_run_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'; -- body 541fad7d890d04beb83f46d689ee3e31
+comment on function partitions.record_run_moves() is 'started, published, released, dispatched again, lost, accepted or rejected; and the attempt of a verdict.';
+
+CREATE OR REPLACE FUNCTION partitions.record_schedules()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 7cc6816a80215e5ceaa3a9b3eb6d5b28
+comment on function partitions.record_schedules() is 'The event of a step of a schedule; and what somebody asked for, in override_log.';
+
+grant execute on function partitions.reject_lost(run_ids uuid[], tokens uuid[], messages text[], signatures text[], categories text[], OUT ended uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION partitions.reject_lost(run_ids uuid[], tokens uuid[], messages text[], signatures text[], categories text[], OUT ended uuid[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 185eda67612beb741d47acd2de62394e
+comment on function partitions.reject_lost(run_ids uuid[], tokens uuid[], messages text[], signatures text[], categories text[], OUT ended uuid[]) is 'The last dispatch came to nothing: the validator rejects it, and it is an attempt.';
+
+CREATE OR REPLACE FUNCTION partitions.report_sink(sink_ uuid, host_ text, cause_ text, message_ text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 0dffdcfeb860297237d2f582ca176d5b
+comment on function partitions.report_sink(sink_ uuid, host_ text, cause_ text, message_ text) is 'A worker cannot use its raw sink: reported, or known already.';
+grant execute on function partitions.report_sink(sink_ uuid, host_ text, cause_ text, message_ text) to public;
+
+grant execute on function partitions.request(candidates uuid[], partitions_ bigint[], verbs text[], alternatives jsonb[], approvers text[]) to public;
+
+CREATE OR REPLACE FUNCTION partitions.request(candidates uuid[], partitions_ bigint[], verbs text[], alternatives jsonb[], approvers text[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ccbf3459345ad7964245e176d71b9de4
+comment on function partitions.request(candidates uuid[], partitions_ bigint[], verbs text[], alternatives jsonb[], approvers text[]) is 'The effects of recovery candidates on terminal partitions. Returns how many were still terminal.';
+
+CREATE OR REPLACE FUNCTION partitions.restore_sink(sink_ uuid, host_ text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b2781e00c9805d23125d09bdcaae57af
+comment on function partitions.restore_sink(sink_ uuid, host_ text) is 'A worker can use its raw sink again.';
+grant execute on function partitions.restore_sink(sink_ uuid, host_ text) to public;
+
+CREATE OR REPLACE FUNCTION partitions.rule_backfill_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 44559a90544541ae6d68bb762ac4d222
+comment on function partitions.rule_backfill_births() is 'A backfill begins now, with nothing planned.';
+grant execute on function partitions.rule_backfill_births() to public;
+
+CREATE OR REPLACE FUNCTION partitions.rule_backfill_items()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body e325649e12dea9c2a0e1da22313fd2b1
+comment on function partitions.rule_backfill_items() is 'Members are added in order while a backfill is planned, and one that waits belongs to it.';
+grant execute on function partitions.rule_backfill_items() to public;
+
+CREATE OR REPLACE FUNCTION partitions.rule_partition_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'; -- body 5c9faa04d254e7c81e7eb1f78be7ad25
+comment on function partitions.rule_partition_births() is 'A partition is enqueued now, together with its schedule.';
+grant execute on function partitions.rule_partition_births() to public;
+
+CREATE OR REPLACE FUNCTION partitions.rule_requeue_requests()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body fb68d5e2dac3a860b33e031168442560
+comment on function partitions.rule_requeue_requests() is 'A terminal partition is requeued by itself once, until a person acts on it.';
+grant execute on function partitions.rule_requeue_requests() to public;
+
+CREATE OR REPLACE FUNCTION partitions.rule_run_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'; -- body da52c2f28ee3b337bf05f66b0da8e76d
+comment on function partitions.rule_run_births() is 'A run is opened for a partition that is due, as its schedule says.';
+grant execute on function partitions.rule_run_births() to public;
+
+CREATE OR REPLACE FUNCTION partitions.rule_run_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'; -- body 7e3e7ea7855e359f1c41b0c7b865f39e
+comment on function partitions.rule_run_moves() is 'A run is validated again when its partition is due, and rejected for want of a result when no dispatch is left.';
+grant execute on function partitions.rule_run_moves() to public;
+
+CREATE OR REPLACE FUNCTION partitions.rule_schedule_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'; -- body e3e1eb58712352d8f545052bb799518b
+comment on function partitions.rule_schedule_births() is 'A schedule begins with its partition, now.';
+grant execute on function partitions.rule_schedule_births() to public;
+
+CREATE OR REPLACE FUNCTION partitions.rule_schedule_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'; -- body b3e6f260d3b7f1d205600817a05d2b29
+comment on function partitions.rule_schedule_moves() is 'A schedule leaves a run that has ended, and gives a partition up only for a reason that holds.';
+grant execute on function partitions.rule_schedule_moves() to public;
+
+CREATE OR REPLACE FUNCTION partitions.rule_sinks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body c5e3a13080c25b9d6380f82c732fe507
+comment on function partitions.rule_sinks() is 'A sink is registered now; its outage is reported, checked and ended now, and stays as it was reported.';
+grant execute on function partitions.rule_sinks() to public;
+
+grant execute on function partitions.run_move_broken(o partitions.run, n partitions.run, now_ timestamp with time zone, acting text, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION partitions.run_move_broken(o partitions.run, n partitions.run, now_ timestamp with time zone, acting text, policy jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 4fa04a5f060e34627bf6d523fbd3502d
+comment on function partitions.run_move_broken(o partitions.run, n partitions.run, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a run breaks, or null.';
+
+grant execute on function partitions.run_move_refusal(code_ text, o partitions.run, n partitions.run, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
+
+CREATE OR REPLACE FUNCTION partitions.run_move_refusal(code_ text, o partitions.run, n partitions.run, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
+ RETURNS record
+ LANGUAGE sql
+ STABLE; -- body 673c8d7468459afb0e8351b2bda4f3b7
+comment on function partitions.run_move_refusal(code_ text, o partitions.run, n partitions.run, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of partitions.run_move_broken.';
+
+CREATE OR REPLACE FUNCTION partitions.schedule_facts(s partitions.schedule)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body b019f27ad9009b3a8f845f7833bfa7bb
+comment on function partitions.schedule_facts(s partitions.schedule) is 'What the event of a schedule keeps of it.';
+grant execute on function partitions.schedule_facts(s partitions.schedule) to public;
+
+grant execute on function partitions.schedule_move_broken(o partitions.schedule, n partitions.schedule, now_ timestamp with time zone, acting text, policy jsonb) to public;
+
+CREATE OR REPLACE FUNCTION partitions.schedule_move_broken(o partitions.schedule, n partitions.schedule, now_ timestamp with time zone, acting text, policy jsonb)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body fc945101fb204065518f1fb75e1de6ab
+comment on function partitions.schedule_move_broken(o partitions.schedule, n partitions.schedule, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a schedule breaks, or null.';
+
+grant execute on function partitions.schedule_move_refusal(code_ text, o partitions.schedule, n partitions.schedule, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
+
+CREATE OR REPLACE FUNCTION partitions.schedule_move_refusal(code_ text, o partitions.schedule, n partitions.schedule, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb)
+ RETURNS record
+ LANGUAGE sql
+ STABLE; -- body 24fe2305de26ec1247d33d57a2f18a21
+comment on function partitions.schedule_move_refusal(code_ text, o partitions.schedule, n partitions.schedule, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) is 'The refusal of a move that breaks a rule of partitions.schedule_move_broken.';
+
+CREATE OR REPLACE FUNCTION partitions.settle_backfill(backfill_ uuid, most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 89409469d6052518daef60166741b0e9
+comment on function partitions.settle_backfill(backfill_ uuid, most integer) is 'Continues a backfill by a step: plans a chunk, holds or releases members, or ends it. 0: nothing to do.';
+grant execute on function partitions.settle_backfill(backfill_ uuid, most integer) to public;
+
+CREATE OR REPLACE FUNCTION partitions.settle_backfill_items()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_mergejoin TO 'off'; -- body a5c411c3b7e5f5e3599f29be07fcf453
+comment on function partitions.settle_backfill_items() is 'A member of a backfill ends when its schedule does.';
+
+CREATE OR REPLACE FUNCTION partitions.settle_holds(backfill_ uuid, most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'; -- body 5cb4f8aff0df4ebebfdad1e6aeb7f6cf
+comment on function partitions.settle_holds(backfill_ uuid, most integer) is 'Holds what waits in a paused or cancelled backfill, and releases what a resumed one held. Call it until it returns 0.';
+grant execute on function partitions.settle_holds(backfill_ uuid, most integer) to public;
+
+CREATE OR REPLACE FUNCTION partitions.settle_requeue_requests()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 70effc51c3ddfc8101d97067567ce9cb
+comment on function partitions.settle_requeue_requests() is 'The schedules of partitions that recovery requeues or marks move, and the override log names candidate and approver.';
+
+CREATE OR REPLACE FUNCTION partitions.settle_run_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'; -- body 22a9a32ddb8fdad5b06eaaaa8797df54
+comment on function partitions.settle_run_births() is 'The schedule of a dispatched partition is open.';
+
+CREATE OR REPLACE FUNCTION partitions.settle_run_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'; -- body 5e7905a324dd59989126617354a6c4a4
+comment on function partitions.settle_run_moves() is 'A verdict ends the attempt of its partition; a run that is dispatched again opens its schedule.';
+
+CREATE OR REPLACE FUNCTION partitions.settle_schedules()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'; -- body 5a2a4a54274b9d9baf8d8b81850fdb3b
+comment on function partitions.settle_schedules() is 'A failed partition that is dispatched, or asked for again, is pending.';
+
+CREATE OR REPLACE FUNCTION partitions.start_run(run_ uuid, token_ uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body cb5b632345075af8b7255711a95dccf3
+comment on function partitions.start_run(run_ uuid, token_ uuid) is 'Starts the work on a run, once under its token: started; otherwise its status, and there is nothing to do.';
+grant execute on function partitions.start_run(run_ uuid, token_ uuid) to public;
+
+CREATE OR REPLACE FUNCTION partitions.unsettled_backfills()
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ STABLE; -- body ea7aef361844bd0154293e6a0a880ad2
+comment on function partitions.unsettled_backfills() is 'Backfills for which something is to be done.';
+grant execute on function partitions.unsettled_backfills() to public;
+
+CREATE OR REPLACE FUNCTION partitions.waits_for_person(partition_ bigint, before bigint DEFAULT NULL::bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body 19513b96422f1221f40927132261bfab
+comment on function partitions.waits_for_person(partition_ bigint, before bigint) is 'Whether recovery may not requeue a partition without a person: it did so last time, or a person marked it.';
+grant execute on function partitions.waits_for_person(partition_ bigint, before bigint) to public;
 
 create schema people authorization recoup_owner;
 comment on schema people is 'Error tables of a hub.';
@@ -1086,6 +2943,8 @@ create table people.people_errors (
   error_table text not null default 'people.people_errors'::text,
   outreach_id uuid not null
 ) partition of recoup.error FOR VALUES IN ('people.people_errors') with (fillfactor=85);
+alter table people.people_errors enable row level security;
+alter table people.people_errors force row level security;
 comment on table people.people_errors is 'Errors of this hub. Read here; written through recoup.error.';
 CREATE UNIQUE INDEX people_errors_open ON people.people_errors USING btree (outreach_id, error_signature, COALESCE(work_key, ''::text)) WHERE archived_at IS NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON people.people_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
@@ -1114,11 +2973,20 @@ CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON people.people_error
 alter table people.people_errors enable always trigger d_queue_error_exits_on_delete;
 CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON people.people_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
 alter table people.people_errors enable always trigger d_queue_error_moves_on_update;
+create policy hub on people.people_errors as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR ('people.people_errors'::text = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on people.people_errors is 'Rows of the hub that the transaction is limited to; 35cb8a03347e3f0b4fe81ec3362e4c70.';
+create policy workers on people.people_errors as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table people.people_errors to recoup_reader;
 
 create table people.people_errors_archive (
   error_table text not null default 'people.people_errors'::text
 ) partition of recoup.error_archive FOR VALUES IN ('people.people_errors') partition by RANGE (archived_at);
+alter table people.people_errors_archive enable row level security;
+alter table people.people_errors_archive force row level security;
 comment on table people.people_errors_archive is 'Archived errors of people.people_errors, by month.';
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON people.people_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table people.people_errors_archive enable always trigger a_append_only;
@@ -1128,11 +2996,20 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON people.people_errors_archive FO
 alter table people.people_errors_archive enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON people.people_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table people.people_errors_archive enable replica trigger a_refuse_replicated;
+create policy hub on people.people_errors_archive as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR ('people.people_errors'::text = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on people.people_errors_archive is 'Rows of the hub that the transaction is limited to; 35cb8a03347e3f0b4fe81ec3362e4c70.';
+create policy workers on people.people_errors_archive as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table people.people_errors_archive to recoup_reader;
 
 create table public.shq_error_log (
   error_table text not null default 'public.shq_error_log'::text
 ) partition of recoup.error FOR VALUES IN ('public.shq_error_log') with (fillfactor=85);
+alter table public.shq_error_log enable row level security;
+alter table public.shq_error_log force row level security;
 comment on table public.shq_error_log is 'Errors of this hub. Read here; written through recoup.error.';
 CREATE UNIQUE INDEX shq_error_log_open ON public.shq_error_log USING btree (outreach_id, error_signature, COALESCE(work_key, ''::text)) WHERE archived_at IS NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_error_log REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
@@ -1161,12 +3038,21 @@ CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON public.shq_error_lo
 alter table public.shq_error_log enable always trigger d_queue_error_exits_on_delete;
 CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON public.shq_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
 alter table public.shq_error_log enable always trigger d_queue_error_moves_on_update;
+create policy hub on public.shq_error_log as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR ('public.shq_error_log'::text = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on public.shq_error_log is 'Rows of the hub that the transaction is limited to; 816f6858c350f6cd8d1b77610d9d7002.';
+create policy workers on public.shq_error_log as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table public.shq_error_log to recoup_reader;
 alter table public.shq_error_log owner to recoup_owner;
 
 create table public.shq_error_log_archive (
   error_table text not null default 'public.shq_error_log'::text
 ) partition of recoup.error_archive FOR VALUES IN ('public.shq_error_log') partition by RANGE (archived_at);
+alter table public.shq_error_log_archive enable row level security;
+alter table public.shq_error_log_archive force row level security;
 comment on table public.shq_error_log_archive is 'Archived errors of public.shq_error_log, by month.';
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_error_log_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table public.shq_error_log_archive enable always trigger a_append_only;
@@ -1176,12 +3062,21 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_error_log_archive FO
 alter table public.shq_error_log_archive enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON public.shq_error_log_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table public.shq_error_log_archive enable replica trigger a_refuse_replicated;
+create policy hub on public.shq_error_log_archive as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR ('public.shq_error_log'::text = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on public.shq_error_log_archive is 'Rows of the hub that the transaction is limited to; 816f6858c350f6cd8d1b77610d9d7002.';
+create policy workers on public.shq_error_log_archive as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table public.shq_error_log_archive to recoup_reader;
 alter table public.shq_error_log_archive owner to recoup_owner;
 
 create table public.shq_master_error_log (
   error_table text not null default 'public.shq_master_error_log'::text
 ) partition of recoup.error FOR VALUES IN ('public.shq_master_error_log') with (fillfactor=85);
+alter table public.shq_master_error_log enable row level security;
+alter table public.shq_master_error_log force row level security;
 comment on table public.shq_master_error_log is 'Errors of this hub. Read here; written through recoup.error.';
 CREATE INDEX shq_master_error_log_open ON public.shq_master_error_log USING btree (outreach_id, error_signature, COALESCE(work_key, ''::text)) WHERE archived_at IS NULL;
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_master_error_log FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
@@ -1214,12 +3109,21 @@ CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON public.shq_master_e
 alter table public.shq_master_error_log enable always trigger d_queue_error_exits_on_delete;
 CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON public.shq_master_error_log REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
 alter table public.shq_master_error_log enable always trigger d_queue_error_moves_on_update;
+create policy hub on public.shq_master_error_log as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR ('public.shq_master_error_log'::text = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on public.shq_master_error_log is 'Rows of the hub that the transaction is limited to; f842b5ef3f969fbc73fa38edbbca1127.';
+create policy workers on public.shq_master_error_log as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table public.shq_master_error_log to recoup_reader;
 alter table public.shq_master_error_log owner to recoup_owner;
 
 create table public.shq_master_error_log_archive (
   error_table text not null default 'public.shq_master_error_log'::text
 ) partition of recoup.error_archive FOR VALUES IN ('public.shq_master_error_log') partition by RANGE (archived_at);
+alter table public.shq_master_error_log_archive enable row level security;
+alter table public.shq_master_error_log_archive force row level security;
 comment on table public.shq_master_error_log_archive is 'Archived errors of public.shq_master_error_log, by month.';
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_master_error_log_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table public.shq_master_error_log_archive enable always trigger a_append_only;
@@ -1229,12 +3133,21 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_master_error_log_arc
 alter table public.shq_master_error_log_archive enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON public.shq_master_error_log_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table public.shq_master_error_log_archive enable replica trigger a_refuse_replicated;
+create policy hub on public.shq_master_error_log_archive as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR ('public.shq_master_error_log'::text = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on public.shq_master_error_log_archive is 'Rows of the hub that the transaction is limited to; f842b5ef3f969fbc73fa38edbbca1127.';
+create policy workers on public.shq_master_error_log_archive as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table public.shq_master_error_log_archive to recoup_reader;
 alter table public.shq_master_error_log_archive owner to recoup_owner;
 
 create table public.shq_orphan_errors (
   error_table text not null default 'public.shq_orphan_errors'::text
 ) partition of recoup.error FOR VALUES IN ('public.shq_orphan_errors') with (fillfactor=85);
+alter table public.shq_orphan_errors enable row level security;
+alter table public.shq_orphan_errors force row level security;
 comment on table public.shq_orphan_errors is 'Errors of this hub. Read here; written through recoup.error.';
 CREATE UNIQUE INDEX shq_orphan_errors_open ON public.shq_orphan_errors USING btree (outreach_id, error_signature, COALESCE(work_key, ''::text)) WHERE archived_at IS NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON public.shq_orphan_errors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
@@ -1263,12 +3176,21 @@ CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON public.shq_orphan_e
 alter table public.shq_orphan_errors enable always trigger d_queue_error_exits_on_delete;
 CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON public.shq_orphan_errors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
 alter table public.shq_orphan_errors enable always trigger d_queue_error_moves_on_update;
+create policy hub on public.shq_orphan_errors as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR ('public.shq_orphan_errors'::text = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on public.shq_orphan_errors is 'Rows of the hub that the transaction is limited to; b6e212caeefda70b78e0a1a46d02f040.';
+create policy workers on public.shq_orphan_errors as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table public.shq_orphan_errors to recoup_reader;
 alter table public.shq_orphan_errors owner to recoup_owner;
 
 create table public.shq_orphan_errors_archive (
   error_table text not null default 'public.shq_orphan_errors'::text
 ) partition of recoup.error_archive FOR VALUES IN ('public.shq_orphan_errors') partition by RANGE (archived_at);
+alter table public.shq_orphan_errors_archive enable row level security;
+alter table public.shq_orphan_errors_archive force row level security;
 comment on table public.shq_orphan_errors_archive is 'Archived errors of public.shq_orphan_errors, by month.';
 CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON public.shq_orphan_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
 alter table public.shq_orphan_errors_archive enable always trigger a_append_only;
@@ -1278,6 +3200,13 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON public.shq_orphan_errors_archiv
 alter table public.shq_orphan_errors_archive enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON public.shq_orphan_errors_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table public.shq_orphan_errors_archive enable replica trigger a_refuse_replicated;
+create policy hub on public.shq_orphan_errors_archive as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR ('public.shq_orphan_errors'::text = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on public.shq_orphan_errors_archive is 'Rows of the hub that the transaction is limited to; b6e212caeefda70b78e0a1a46d02f040.';
+create policy workers on public.shq_orphan_errors_archive as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table public.shq_orphan_errors_archive to recoup_reader;
 alter table public.shq_orphan_errors_archive owner to recoup_owner;
 
@@ -1294,13 +3223,16 @@ grant usage on sequence recoup.error_seq to recoup_hub;
 create sequence recoup.event_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
 comment on sequence recoup.event_seq is 'The order of events over all logs. Drawn after the entity is locked.';
 grant select on sequence recoup.event_seq to recoup_reader;
+grant usage on sequence recoup.event_seq to recoup_control_plane;
 grant usage on sequence recoup.event_seq to recoup_error_worker;
 grant usage on sequence recoup.event_seq to recoup_evaluator;
 grant usage on sequence recoup.event_seq to recoup_executor;
+grant usage on sequence recoup.event_seq to recoup_extractor;
 grant usage on sequence recoup.event_seq to recoup_gate;
 grant usage on sequence recoup.event_seq to recoup_hub;
 grant usage on sequence recoup.event_seq to recoup_operator;
 grant usage on sequence recoup.event_seq to recoup_runner;
+grant usage on sequence recoup.event_seq to recoup_validator;
 
 create sequence recoup.late_result_late_result_id_seq as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1 owned by recoup.late_result.late_result_id;
 
@@ -1360,6 +3292,7 @@ create table recoup.alert (
   constraint alert_value_check CHECK (value >= '-1000000000000000'::numeric AND value <= '1000000000000000'::numeric),
   constraint alert_worst_value_check CHECK (worst_value >= '-1000000000000000'::numeric AND worst_value <= '1000000000000000'::numeric)
 ) with (fillfactor=80);
+alter table recoup.alert enable row level security;
 comment on table recoup.alert is 'Alerts: one row for each time that a rule of the policy fired for a key, until it ended.';
 comment on column recoup.alert.alert_id is 'Identity.';
 comment on column recoup.alert.rule is 'Name of the rule, in the section alerts of the policy.';
@@ -1406,6 +3339,13 @@ CREATE TRIGGER d_notify_alerts_on_insert AFTER INSERT ON recoup.alert REFERENCIN
 alter table recoup.alert enable always trigger d_notify_alerts_on_insert;
 CREATE TRIGGER d_notify_alerts_on_update AFTER UPDATE ON recoup.alert REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.notify_alerts();
 alter table recoup.alert enable always trigger d_notify_alerts_on_update;
+create policy hub on recoup.alert as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.alert is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.alert as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (action, facts, fired_at, key, last_value, notices, notified_at, routes, rule, sample, severity, signal, threshold, unit, unsent, updated_at, value, worst_value), update (ended_at, last_value, notices, notified_at, routes, status, unsent, updated_at, worst_value) on table recoup.alert to recoup_error_worker;
 grant select on table recoup.alert to recoup_reader;
 
@@ -1432,6 +3372,7 @@ create table recoup.alert_event (
   constraint alert_event_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
   constraint alert_event_logged_at_check CHECK (isfinite(logged_at))
 );
+alter table recoup.alert_event enable row level security;
 comment on table recoup.alert_event is 'Append-only: every alert that fired, notified again or ended, written by the move''s recorder.';
 comment on column recoup.alert_event.seq is 'Order over all logs, drawn after the alert is locked.';
 comment on column recoup.alert_event.xid is 'Transaction that wrote it; for the settled read.';
@@ -1461,6 +3402,13 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.alert_event FOR EACH STA
 alter table recoup.alert_event enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.alert_event FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.alert_event enable replica trigger a_refuse_replicated;
+create policy hub on recoup.alert_event as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.alert_event is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.alert_event as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table recoup.alert_event to recoup_reader;
 
 create table recoup.alert_gauge (
@@ -1486,6 +3434,7 @@ create table recoup.alert_gauge (
   constraint alert_gauge_value_check CHECK (value >= '-1000000000000000'::numeric AND value <= '1000000000000000'::numeric),
   constraint alert_gauge_worst_check CHECK (worst >= '-1000000000000000'::numeric AND worst <= '1000000000000000'::numeric)
 ) with (fillfactor=50);
+alter table recoup.alert_gauge enable row level security;
 comment on table recoup.alert_gauge is 'What every rule saw last for each key: the value, and since when it is above or well below the threshold.';
 comment on column recoup.alert_gauge.rule is 'The rule.';
 comment on column recoup.alert_gauge.key is 'The key.';
@@ -1500,6 +3449,13 @@ comment on column recoup.alert_gauge.below_since is 'Since when it is low enough
 comment on column recoup.alert_gauge.silenced is 'Whether an alert of it was silenced when it was last judged.';
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.alert_gauge FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.alert_gauge enable replica trigger a_refuse_replicated;
+create policy hub on recoup.alert_gauge as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.alert_gauge is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.alert_gauge as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert, update on table recoup.alert_gauge to recoup_error_worker;
 grant select on table recoup.alert_gauge to recoup_reader;
 
@@ -1514,6 +3470,7 @@ create table recoup.alert_round (
   constraint alert_round_judged_at_check CHECK (isfinite(judged_at)),
   constraint alert_round_one_check CHECK (one)
 ) with (fillfactor=50);
+alter table recoup.alert_round enable row level security;
 comment on table recoup.alert_round is 'One row, which a worker holds while it judges: when that was done last.';
 comment on column recoup.alert_round.one is 'There is one row.';
 comment on column recoup.alert_round.judged_at is 'When all rules were judged last.';
@@ -1523,8 +3480,118 @@ CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.a
 alter table recoup.alert_round enable replica trigger a_refuse_replicated;
 CREATE TRIGGER c_beat AFTER UPDATE ON recoup.alert_round REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.beat();
 alter table recoup.alert_round enable always trigger c_beat;
+create policy hub on recoup.alert_round as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.alert_round is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.alert_round as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table recoup.alert_round to recoup_reader;
 grant update (beat_at, failures, judged_at) on table recoup.alert_round to recoup_error_worker;
+
+create table recoup.api_key (
+  key_id uuid not null default recoup.new_id(),
+  name text not null,
+  role text not null,
+  hub text,
+  prefix text not null,
+  secret_hash bytea not null,
+  replaces uuid,
+  created_by text not null,
+  created_at timestamp with time zone not null default recoup.now(),
+  expires_at timestamp with time zone,
+  replaced_at timestamp with time zone,
+  status text not null default 'active'::text,
+  ended_at timestamp with time zone,
+  constraint api_key_pkey PRIMARY KEY (key_id),
+  constraint api_key_prefix_key UNIQUE (prefix),
+  constraint api_key_replaces_key UNIQUE (replaces),
+  constraint api_key_secret_hash_key UNIQUE (secret_hash),
+  constraint api_key_replaces_fkey FOREIGN KEY (replaces) REFERENCES recoup.api_key(key_id),
+  constraint api_key_created_at_check CHECK (isfinite(created_at)),
+  constraint api_key_ended CHECK ((status = 'revoked'::text) = (ended_at IS NOT NULL)),
+  constraint api_key_ended_at_check CHECK (isfinite(ended_at)),
+  constraint api_key_expires CHECK (expires_at > created_at),
+  constraint api_key_expires_at_check CHECK (isfinite(expires_at)),
+  constraint api_key_hub_check CHECK (octet_length(hub) >= 1 AND octet_length(hub) <= 60),
+  constraint api_key_name_check CHECK (name ~ '^[[:print:]]+$'::text AND octet_length(name) >= 1 AND octet_length(name) <= 100),
+  constraint api_key_prefix_check CHECK (prefix ~ '^[a-z2-7]{8}$'::text),
+  constraint api_key_replaced CHECK (replaced_at IS NULL OR expires_at IS NOT NULL),
+  constraint api_key_replaced_at_check CHECK (isfinite(replaced_at)),
+  constraint api_key_role_check CHECK (role = ANY (ARRAY['viewer'::text, 'producer'::text, 'operator'::text, 'reviewer'::text, 'admin'::text])),
+  constraint api_key_scoped CHECK (hub IS NULL OR role <> 'admin'::text),
+  constraint api_key_secret_hash_check CHECK (octet_length(secret_hash) = 32),
+  constraint api_key_status_check CHECK (status = ANY (ARRAY['active'::text, 'revoked'::text]))
+);
+alter table recoup.api_key enable row level security;
+comment on table recoup.api_key is 'Keys of the API: who calls, in which role, for which hub. Never deleted: events name the key''s owner.';
+comment on column recoup.api_key.key_id is 'Identity.';
+comment on column recoup.api_key.name is 'Who acts with it, as events name them.';
+comment on column recoup.api_key.role is 'viewer, producer, operator, reviewer or admin: which authorities it may use.';
+comment on column recoup.api_key.hub is 'The hub of the policy whose rows it sees; null: every row.';
+comment on column recoup.api_key.prefix is 'How the key begins. It finds the row, and is no secret.';
+comment on column recoup.api_key.secret_hash is 'SHA-256 of the whole key, which has 256 random bits.';
+comment on column recoup.api_key.replaces is 'The key that was rotated into this one.';
+comment on column recoup.api_key.created_by is 'Who made it.';
+comment on column recoup.api_key.created_at is 'When it was made.';
+comment on column recoup.api_key.expires_at is 'Until when it is valid; null: until it is revoked.';
+comment on column recoup.api_key.replaced_at is 'When it was rotated; null: it was not.';
+comment on column recoup.api_key.status is 'active or revoked.';
+comment on column recoup.api_key.ended_at is 'When it was revoked; null: it is active.';
+CREATE UNIQUE INDEX api_key_name ON recoup.api_key USING btree (name) WHERE status = 'active'::text AND replaced_at IS NULL;
+CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.api_key REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_api_key_births('recoup.api_key');
+alter table recoup.api_key enable always trigger a_guard_births;
+CREATE TRIGGER a_guard_exits AFTER DELETE ON recoup.api_key REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('recoup.api_key');
+alter table recoup.api_key enable always trigger a_guard_exits;
+CREATE TRIGGER a_guard_moves AFTER UPDATE ON recoup.api_key REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_api_key_moves('recoup.api_key');
+alter table recoup.api_key enable always trigger a_guard_moves;
+CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recoup.api_key FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_truncate('recoup.api_key');
+alter table recoup.api_key enable always trigger a_guard_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.api_key FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.api_key enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_rule_api_keys_on_insert AFTER INSERT ON recoup.api_key REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_api_keys();
+alter table recoup.api_key enable always trigger b_rule_api_keys_on_insert;
+CREATE TRIGGER b_rule_api_keys_on_update AFTER UPDATE ON recoup.api_key REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.rule_api_keys();
+alter table recoup.api_key enable always trigger b_rule_api_keys_on_update;
+CREATE TRIGGER c_content_api_key_births_on_insert AFTER INSERT ON recoup.api_key REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_api_key_births();
+alter table recoup.api_key enable always trigger c_content_api_key_births_on_insert;
+CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.api_key REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('name', 'role', 'hub', 'prefix', 'replaces', 'created_by', 'expires_at');
+alter table recoup.api_key enable always trigger c_record_control_on_insert;
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.api_key REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('expires_at', 'replaced_at', 'ended_at');
+alter table recoup.api_key enable always trigger c_record_control_on_update;
+create policy hub on recoup.api_key as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.api_key is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.api_key as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant insert (created_by, expires_at, hub, name, prefix, replaces, role, secret_hash), update (ended_at, expires_at, replaced_at, status) on table recoup.api_key to recoup_key_manager;
+grant select on table recoup.api_key to recoup_reader;
+
+create table recoup.api_key_use (
+  key_id uuid not null,
+  last_used_at timestamp with time zone not null,
+  constraint api_key_use_pkey PRIMARY KEY (key_id),
+  constraint api_key_use_key_id_fkey FOREIGN KEY (key_id) REFERENCES recoup.api_key(key_id),
+  constraint api_key_use_last_used_at_check CHECK (isfinite(last_used_at))
+) with (fillfactor=50);
+alter table recoup.api_key_use enable row level security;
+comment on table recoup.api_key_use is 'When each key was used last, to the minute.';
+comment on column recoup.api_key_use.key_id is 'The key.';
+comment on column recoup.api_key_use.last_used_at is 'When; written once a minute at most.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.api_key_use FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.api_key_use enable replica trigger a_refuse_replicated;
+create policy hub on recoup.api_key_use as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.api_key_use is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.api_key_use as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant insert, update on table recoup.api_key_use to recoup_service;
+grant select on table recoup.api_key_use to recoup_reader;
 
 create table recoup.claim_log (
   seq bigint not null default nextval('recoup.event_seq'::regclass),
@@ -1546,6 +3613,7 @@ create table recoup.claim_log (
   constraint claim_log_logged_at_check CHECK (isfinite(logged_at)),
   constraint claim_log_units_check CHECK (cardinality(units) > 0)
 );
+alter table recoup.claim_log enable row level security;
 comment on table recoup.claim_log is 'Append-only: every claim of work, one row for all units claimed together, written by the claim''s recorder.';
 comment on column recoup.claim_log.seq is 'Order over all logs, drawn after the units are locked.';
 comment on column recoup.claim_log.xid is 'Transaction that wrote it; for the settled read.';
@@ -1570,6 +3638,13 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.claim_log FOR EACH STATE
 alter table recoup.claim_log enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.claim_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.claim_log enable replica trigger a_refuse_replicated;
+create policy hub on recoup.claim_log as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.claim_log is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.claim_log as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table recoup.claim_log to recoup_reader;
 
 create table recoup.clock (
@@ -1630,6 +3705,7 @@ create table recoup.content_log (
   constraint content_log_keys_check CHECK (cardinality(keys) > 0),
   constraint content_log_logged_at_check CHECK (isfinite(logged_at))
 );
+alter table recoup.content_log enable row level security;
 comment on table recoup.content_log is 'Append-only: digests of the values that rows were inserted with, one log row for all rows of a statement.';
 comment on column recoup.content_log.seq is 'Order over all logs.';
 comment on column recoup.content_log.xid is 'Transaction that wrote it; for the settled read.';
@@ -1653,6 +3729,13 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.content_log FOR EACH STA
 alter table recoup.content_log enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.content_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.content_log enable replica trigger a_refuse_replicated;
+create policy hub on recoup.content_log as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.content_log is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.content_log as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table recoup.content_log to recoup_reader;
 
 create table recoup.control_log (
@@ -1678,6 +3761,7 @@ create table recoup.control_log (
   constraint control_log_event_type_check CHECK (event_type = ANY (ARRAY['BIRTH'::text, 'MOVE'::text, 'EXIT'::text])),
   constraint control_log_logged_at_check CHECK (isfinite(logged_at))
 );
+alter table recoup.control_log enable row level security;
 comment on table recoup.control_log is 'Append-only: every birth, move and exit of tables that have no log of their own.';
 comment on column recoup.control_log.seq is 'Order over all logs.';
 comment on column recoup.control_log.xid is 'Transaction that wrote it; for the settled read.';
@@ -1704,6 +3788,13 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.control_log FOR EACH STA
 alter table recoup.control_log enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.control_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.control_log enable replica trigger a_refuse_replicated;
+create policy hub on recoup.control_log as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.control_log is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.control_log as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table recoup.control_log to recoup_reader;
 
 create table recoup.declaration_log (
@@ -1782,6 +3873,7 @@ create table recoup.delivery (
   constraint delivery_subject_check CHECK (octet_length(subject) >= 1 AND octet_length(subject) <= 500),
   constraint delivery_updated_at_check CHECK (isfinite(updated_at))
 ) with (fillfactor=80);
+alter table recoup.delivery enable row level security;
 comment on table recoup.delivery is 'The outbox: notices and where they go. Tried until delivered, or dead when no try is left.';
 comment on column recoup.delivery.delivery_id is 'Identity, and the idempotency key that receivers get with every try.';
 comment on column recoup.delivery.route is 'Name of the route, in the section deliveries of the policy.';
@@ -1832,6 +3924,13 @@ CREATE TRIGGER d_queue_delivery_births_on_insert AFTER INSERT ON recoup.delivery
 alter table recoup.delivery enable always trigger d_queue_delivery_births_on_insert;
 CREATE TRIGGER d_queue_delivery_moves_on_update AFTER UPDATE ON recoup.delivery REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_delivery_moves();
 alter table recoup.delivery enable always trigger d_queue_delivery_moves_on_update;
+create policy hub on recoup.delivery as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.delivery is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.delivery as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (about, alert_id, body, dedup_key, delivery_id, origin, route, subject) on table recoup.delivery to recoup_error_worker;
 grant insert (about, body, candidate_id, dedup_key, delivery_id, origin, route, subject), update (attempts, ended_at, last_failure, next_try_at, outcome, status, token, updated_at) on table recoup.delivery to recoup_executor;
 grant insert (about, body, created_at, dedup_key, delivery_id, next_try_at, origin, route, subject, updated_at), update (attempts, ended_at, outcome, status, token, updated_at) on table recoup.delivery to recoup_operator;
@@ -1860,6 +3959,7 @@ create table recoup.delivery_event (
   constraint delivery_event_logged_at_check CHECK (isfinite(logged_at)),
   constraint delivery_event_next_try_at_check CHECK (isfinite(next_try_at))
 );
+alter table recoup.delivery_event enable row level security;
 comment on table recoup.delivery_event is 'Append-only: every birth and move of a delivery, written by the move''s recorder.';
 comment on column recoup.delivery_event.seq is 'Order over all logs, drawn after the delivery is locked.';
 comment on column recoup.delivery_event.xid is 'Transaction that wrote it; for the settled read.';
@@ -1888,6 +3988,13 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.delivery_event FOR EACH 
 alter table recoup.delivery_event enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.delivery_event FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.delivery_event enable replica trigger a_refuse_replicated;
+create policy hub on recoup.delivery_event as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.delivery_event is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.delivery_event as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table recoup.delivery_event to recoup_reader;
 
 create table recoup.delivery_queue (
@@ -1907,6 +4014,7 @@ create table recoup.delivery_queue (
   constraint queue_form_wake_at_check CHECK (isfinite(wake_at)),
   constraint queue_form_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
 ) with (fillfactor=70);
+alter table recoup.delivery_queue enable row level security;
 comment on table recoup.delivery_queue is 'Deliveries that wait: since when each is due, or who is delivering it until when.';
 comment on column recoup.delivery_queue.unit is 'The delivery''s id; part is its route, round the tries that have ended.';
 comment on column recoup.delivery_queue.part is 'Where the unit is, of a subject in several tables.';
@@ -1928,9 +4036,48 @@ CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.d
 alter table recoup.delivery_queue enable replica trigger a_refuse_replicated;
 CREATE TRIGGER c_record_claims AFTER UPDATE ON recoup.delivery_queue REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_claims('recoup.delivery');
 alter table recoup.delivery_queue enable always trigger c_record_claims;
+create policy hub on recoup.delivery_queue as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.delivery_queue is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.delivery_queue as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table recoup.delivery_queue to recoup_reader;
 grant update (claimed_at, token, wake_at, worker) on table recoup.delivery_queue to recoup_executor;
 grant update (wake_at) on table recoup.delivery_queue to recoup_operator;
+
+create table recoup.denied_call (
+  minute timestamp with time zone not null,
+  address text not null,
+  key_prefix text not null,
+  refusal text not null,
+  calls bigint not null,
+  constraint denied_call_pkey PRIMARY KEY (minute, address, key_prefix, refusal),
+  constraint denied_call_address_check CHECK (octet_length(address) >= 1 AND octet_length(address) <= 60),
+  constraint denied_call_calls_check CHECK (calls > 0),
+  constraint denied_call_key_prefix_check CHECK (octet_length(key_prefix) <= 8),
+  constraint denied_call_minute_check CHECK (isfinite(minute)),
+  constraint denied_call_refusal_check CHECK (octet_length(refusal) >= 1 AND octet_length(refusal) <= 60)
+) with (fillfactor=70);
+alter table recoup.denied_call enable row level security;
+comment on table recoup.denied_call is 'Calls that were denied, counted by minute. A minute has a limited number of rows; what is beyond is counted in one.';
+comment on column recoup.denied_call.minute is 'The minute.';
+comment on column recoup.denied_call.address is 'The network that they came from, shortened; *: many.';
+comment on column recoup.denied_call.key_prefix is 'How the key began, if there is such a key; empty: there is none.';
+comment on column recoup.denied_call.refusal is 'Why they were denied.';
+comment on column recoup.denied_call.calls is 'How many.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.denied_call FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.denied_call enable replica trigger a_refuse_replicated;
+create policy hub on recoup.denied_call as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.denied_call is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.denied_call as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant delete, insert, update on table recoup.denied_call to recoup_service;
+grant select on table recoup.denied_call to recoup_reader;
 
 create table recoup.domain (
   name text not null,
@@ -1995,6 +4142,7 @@ CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.d
 alter table recoup.duty_tally enable replica trigger a_refuse_replicated;
 grant insert, update on table recoup.duty_tally to recoup_archiver;
 grant insert, update on table recoup.duty_tally to recoup_claim_worker;
+grant insert, update on table recoup.duty_tally to recoup_control_plane;
 grant insert, update on table recoup.duty_tally to recoup_error_worker;
 grant insert, update on table recoup.duty_tally to recoup_evaluator;
 grant insert, update on table recoup.duty_tally to recoup_executor;
@@ -2005,6 +4153,7 @@ grant insert, update on table recoup.duty_tally to recoup_operator;
 grant insert, update on table recoup.duty_tally to recoup_orphan_recovery;
 grant insert, update on table recoup.duty_tally to recoup_runner;
 grant insert, update on table recoup.duty_tally to recoup_scoped_execution;
+grant insert, update on table recoup.duty_tally to recoup_service;
 grant select on table recoup.duty_tally to recoup_reader;
 
 create table recoup.error (
@@ -2120,6 +4269,8 @@ END),
   constraint error_updated_at_check CHECK (isfinite(updated_at)),
   constraint error_work_key_check CHECK (char_length(work_key) >= 1 AND char_length(work_key) <= 200 AND work_key !~ '[\u0001-\u001f\u007f-\u009f]'::text)
 ) partition by LIST (error_table);
+alter table recoup.error enable row level security;
+alter table recoup.error force row level security;
 comment on table recoup.error is 'Every failure of a hub, recorded once. Its partitions are the error tables; rows are only moved to the archive.';
 comment on column recoup.error.error_table is 'The error table, with its schema.';
 comment on column recoup.error.error_id is 'Unique over all error tables.';
@@ -2176,7 +4327,11 @@ CREATE INDEX error_parked_at ON ONLY recoup.error USING btree (parked_at) WHERE 
 CREATE INDEX error_signature ON ONLY recoup.error USING btree (error_signature text_pattern_ops, error_id);
 CREATE INDEX error_sla_breached ON ONLY recoup.error USING btree (sla_due_at) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL AND sla_breached_at IS NOT NULL;
 CREATE INDEX error_sla_running ON ONLY recoup.error USING btree (sla_due_at) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL AND sla_met_at IS NULL AND sla_breached_at IS NULL;
-CREATE INDEX error_tier ON ONLY recoup.error USING btree (escalation_level, COALESCE(parked_since, parked_at)) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL;
+CREATE INDEX error_tier ON ONLY recoup.error USING btree (escalation_level, (
+CASE
+    WHEN parked_since IS NULL THEN parked_at
+    ELSE parked_since
+END)) WHERE (status = ANY (ARRAY['PARKED'::text, 'ESCALATED'::text])) AND archived_at IS NULL;
 CREATE INDEX error_work_key ON ONLY recoup.error USING btree (work_key text_pattern_ops) WHERE work_key IS NOT NULL;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.error REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_error_births('recoup.error');
 alter table recoup.error enable always trigger a_guard_births;
@@ -2204,6 +4359,13 @@ CREATE TRIGGER d_queue_error_exits_on_delete AFTER DELETE ON recoup.error REFERE
 alter table recoup.error enable always trigger d_queue_error_exits_on_delete;
 CREATE TRIGGER d_queue_error_moves_on_update AFTER UPDATE ON recoup.error REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.queue_error_moves();
 alter table recoup.error enable always trigger d_queue_error_moves_on_update;
+create policy hub on recoup.error as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR (error_table = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on recoup.error is 'Rows of the hub that the transaction is limited to; 9501c3be8bb40570245573595de32eaa.';
+create policy workers on recoup.error as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant delete, update (updated_at) on table recoup.error to recoup_archiver;
 grant insert, update (archive_reason, archived_at, disposition, escalated_at, escalated_to, escalation_level, escalation_reason, last_failure, last_outcome, last_retry_at, next_retry_at, park_reason, parked_at, parked_by, parked_since, retry_count, sla_breached_at, sla_due_at, sla_met_at, status, superseded_by, token, updated_at) on table recoup.error to recoup_hub;
 grant select on table recoup.error to recoup_reader;
@@ -2268,6 +4430,8 @@ create table recoup.error_archive (
   constraint error_archive_status CHECK (status = 'ARCHIVED'::text),
   constraint error_archive_why CHECK (archive_reason = ANY (ARRAY['TTL_EXPIRED'::text, 'MANUAL'::text, 'RESOLVED'::text, 'SUPERSEDED'::text]))
 ) partition by LIST (error_table);
+alter table recoup.error_archive enable row level security;
+alter table recoup.error_archive force row level security;
 comment on table recoup.error_archive is 'Closed and expired errors, unchanged, by table and month. Append-only; a month is dropped after its retention.';
 comment on column recoup.error_archive.error_table is 'The error table, with its schema.';
 comment on column recoup.error_archive.error_id is 'Unique over all error tables.';
@@ -2330,6 +4494,13 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.error_archive FOR EACH S
 alter table recoup.error_archive enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.error_archive FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.error_archive enable replica trigger a_refuse_replicated;
+create policy hub on recoup.error_archive as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR (error_table = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on recoup.error_archive is 'Rows of the hub that the transaction is limited to; 9501c3be8bb40570245573595de32eaa.';
+create policy workers on recoup.error_archive as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table recoup.error_archive to recoup_reader;
 
 create table recoup.error_archive_month (
@@ -2348,6 +4519,8 @@ create table recoup.error_archive_month (
   constraint error_archive_month_rows_check CHECK (rows >= 0),
   constraint error_archive_month_status_check CHECK (status = ANY (ARRAY['KEPT'::text, 'DROPPED'::text]))
 );
+alter table recoup.error_archive_month enable row level security;
+alter table recoup.error_archive_month force row level security;
 comment on table recoup.error_archive_month is 'The months of the archives. Inserting a row creates its partition; DROPPED drops it, and keeps count and digest.';
 comment on column recoup.error_archive_month.error_table is 'The error table whose archive it is.';
 comment on column recoup.error_archive_month.month is 'First day of the month, in UTC.';
@@ -2378,6 +4551,13 @@ CREATE TRIGGER d_settle_archive_months_on_insert AFTER INSERT ON recoup.error_ar
 alter table recoup.error_archive_month enable always trigger d_settle_archive_months_on_insert;
 CREATE TRIGGER d_settle_archive_months_on_update AFTER UPDATE ON recoup.error_archive_month REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_archive_months();
 alter table recoup.error_archive_month enable always trigger d_settle_archive_months_on_update;
+create policy hub on recoup.error_archive_month as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR (error_table = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on recoup.error_archive_month is 'Rows of the hub that the transaction is limited to; 9501c3be8bb40570245573595de32eaa.';
+create policy workers on recoup.error_archive_month as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (error_table, made_at, month), update (digest, dropped_at, rows, status) on table recoup.error_archive_month to recoup_archiver;
 grant select on table recoup.error_archive_month to recoup_reader;
 
@@ -2434,6 +4614,8 @@ create table recoup.error_event (
   constraint error_event_event_type_check CHECK (event_type = ANY (ARRAY['RECORDED'::text, 'CLAIMED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'LAPSED'::text, 'WINDOW_CLOSED'::text, 'PARKED'::text, 'UNPARKED'::text, 'RESOLVED'::text, 'CLEARED'::text, 'ESCALATED'::text, 'ASSIGNED'::text, 'REVIEWED'::text, 'SLA_BREACHED'::text, 'SUPERSEDED'::text, 'EXPIRED'::text, 'RETIRED'::text, 'ARCHIVED'::text])),
   constraint error_event_logged_at_check CHECK (isfinite(logged_at))
 );
+alter table recoup.error_event enable row level security;
+alter table recoup.error_event force row level security;
 comment on table recoup.error_event is 'Append-only: every birth, move and exit of an error, written by the move''s recorder.';
 comment on column recoup.error_event.seq is 'Order over all logs, drawn after the error is locked.';
 comment on column recoup.error_event.xid is 'Transaction that wrote it; for the settled read.';
@@ -2455,6 +4637,7 @@ comment on column recoup.error_event.token is 'Of a retry that ended: the token 
 comment on column recoup.error_event.login is 'Login of the session; null in rows from before logins were stored.';
 comment on column recoup.error_event.form is 'Of a RECORDED event: which columns the digest covers, by number.';
 comment on column recoup.error_event.digest is 'Of a RECORDED event: digest of the values that the error was inserted with; null in older rows.';
+CREATE INDEX error_event_breached ON recoup.error_event USING btree (logged_at) WHERE event_type = 'SLA_BREACHED'::text;
 CREATE INDEX error_event_error ON recoup.error_event USING btree (error_id, seq);
 CREATE INDEX error_event_expired_blocking ON recoup.error_event USING btree (logged_at) WHERE event_type = 'ARCHIVED'::text AND facts ? 'was_blocking'::text;
 CREATE INDEX error_event_logged_at ON recoup.error_event USING brin (logged_at) WITH (pages_per_range='32');
@@ -2468,6 +4651,13 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.error_event FOR EACH STA
 alter table recoup.error_event enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.error_event FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.error_event enable replica trigger a_refuse_replicated;
+create policy hub on recoup.error_event as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR (error_table = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on recoup.error_event is 'Rows of the hub that the transaction is limited to; 9501c3be8bb40570245573595de32eaa.';
+create policy workers on recoup.error_event as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table recoup.error_event to recoup_reader;
 
 create table recoup.error_queue (
@@ -2489,6 +4679,8 @@ create table recoup.error_queue (
   constraint queue_form_wake_at_check CHECK (isfinite(wake_at)),
   constraint queue_form_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
 ) with (fillfactor=70);
+alter table recoup.error_queue enable row level security;
+alter table recoup.error_queue force row level security;
 comment on table recoup.error_queue is 'Errors to retry: when each is due, or which worker has claimed it until when.';
 comment on column recoup.error_queue.unit is 'The error''s id; part is its table, round the retries that have ended.';
 comment on column recoup.error_queue.part is 'Where the unit is, of a subject in several tables.';
@@ -2511,6 +4703,13 @@ CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.e
 alter table recoup.error_queue enable replica trigger a_refuse_replicated;
 CREATE TRIGGER c_record_claims AFTER UPDATE ON recoup.error_queue REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_claims('recoup.error');
 alter table recoup.error_queue enable always trigger c_record_claims;
+create policy hub on recoup.error_queue as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR (part = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on recoup.error_queue is 'Rows of the hub that the transaction is limited to; d50db489bbd1a3ae06c014cfc972bfd9.';
+create policy workers on recoup.error_queue as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table recoup.error_queue to recoup_reader;
 grant update (claimed_at, token, wake_at, worker) on table recoup.error_queue to recoup_error_worker;
 grant update (claimed_at, token, wake_at, worker) on table recoup.error_queue to recoup_hub;
@@ -2531,6 +4730,8 @@ create table recoup.error_redaction (
   constraint error_redaction_redacted_at_check CHECK (isfinite(redacted_at)),
   constraint error_redaction_status_check CHECK (status = 'DONE'::text)
 );
+alter table recoup.error_redaction enable row level security;
+alter table recoup.error_redaction force row level security;
 comment on table recoup.error_redaction is 'Secrets erased from errors after they were recorded. Inserting a row erases; the control log has actor and reason.';
 comment on column recoup.error_redaction.redaction_id is 'Identity.';
 comment on column recoup.error_redaction.error_table is 'The error''s table …';
@@ -2560,6 +4761,13 @@ CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.error_redaction
 alter table recoup.error_redaction enable always trigger c_record_control_on_insert;
 CREATE TRIGGER d_settle_error_redactions_on_insert AFTER INSERT ON recoup.error_redaction REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.settle_error_redactions();
 alter table recoup.error_redaction enable always trigger d_settle_error_redactions_on_insert;
+create policy hub on recoup.error_redaction as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR (error_table = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on recoup.error_redaction is 'Rows of the hub that the transaction is limited to; 9501c3be8bb40570245573595de32eaa.';
+create policy workers on recoup.error_redaction as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (digest, error_id, error_message, error_table, last_failure, payload, redacted_at), update (error_message, last_failure, payload) on table recoup.error_redaction to recoup_operator;
 grant select on table recoup.error_redaction to recoup_reader;
 
@@ -2598,6 +4806,60 @@ comment on column recoup.error_story.actor_id is 'Who exactly.';
 comment on column recoup.error_story.authority is 'Database role that acted.';
 grant select on table recoup.error_story to recoup_reader;
 
+create table recoup.error_tally (
+  slot timestamp with time zone not null,
+  error_table text not null,
+  flags integer not null,
+  events bigint not null,
+  last_at timestamp with time zone not null,
+  constraint error_tally_pkey PRIMARY KEY (slot, error_table, flags),
+  constraint error_tally_events_check CHECK (events > 0),
+  constraint error_tally_last_at_check CHECK (isfinite(last_at)),
+  constraint error_tally_slot_check CHECK (isfinite(slot))
+);
+alter table recoup.error_tally enable row level security;
+alter table recoup.error_tally force row level security;
+comment on table recoup.error_tally is 'How many events of errors there were in each five minutes of the last day, by table and by what metrics count.';
+comment on column recoup.error_tally.slot is 'Beginning of the five minutes.';
+comment on column recoup.error_tally.error_table is 'The table.';
+comment on column recoup.error_tally.flags is 'What metrics count of the event, as recoup.event_flags has it.';
+comment on column recoup.error_tally.events is 'How many of them were counted.';
+comment on column recoup.error_tally.last_at is 'When the last of them happened.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.error_tally FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.error_tally enable replica trigger a_refuse_replicated;
+create policy hub on recoup.error_tally as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR (error_table = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on recoup.error_tally is 'Rows of the hub that the transaction is limited to; 9501c3be8bb40570245573595de32eaa.';
+create policy workers on recoup.error_tally as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant delete, insert, update (events, last_at) on table recoup.error_tally to recoup_error_worker;
+grant select on table recoup.error_tally to recoup_reader;
+
+create table recoup.error_tally_mark (
+  one boolean not null default true,
+  incarnation integer,
+  counted_before xid8,
+  since timestamp with time zone,
+  counted_at timestamp with time zone,
+  constraint error_tally_mark_pkey PRIMARY KEY (one),
+  constraint error_tally_mark_counted_at_check CHECK (isfinite(counted_at)),
+  constraint error_tally_mark_one_check CHECK (one),
+  constraint error_tally_mark_since_check CHECK (isfinite(since)),
+  constraint error_tally_mark_whole CHECK (num_nonnulls(incarnation, counted_before, since, counted_at) = ANY (ARRAY[0, 4]))
+);
+comment on table recoup.error_tally_mark is 'One row: which events are counted in recoup.error_tally. Metrics read the others one by one.';
+comment on column recoup.error_tally_mark.one is 'There is one row.';
+comment on column recoup.error_tally_mark.incarnation is 'Cluster that counted; null: nothing is counted.';
+comment on column recoup.error_tally_mark.counted_before is 'Events of transactions before this one are counted, and all of earlier clusters; others are not.';
+comment on column recoup.error_tally_mark.since is 'Slots from this one on are complete; earlier ones were removed.';
+comment on column recoup.error_tally_mark.counted_at is 'When events were counted last.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.error_tally_mark FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.error_tally_mark enable replica trigger a_refuse_replicated;
+grant select on table recoup.error_tally_mark to recoup_reader;
+grant update (counted_at, counted_before, incarnation, since) on table recoup.error_tally_mark to recoup_error_worker;
+
 create table recoup.follower (
   domain text not null,
   subject text not null,
@@ -2629,6 +4891,107 @@ alter table recoup.follower enable always trigger c_record_declared_on_insert;
 CREATE TRIGGER c_record_declared_on_update AFTER UPDATE ON recoup.follower REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_declared();
 alter table recoup.follower enable always trigger c_record_declared_on_update;
 grant select on table recoup.follower to recoup_reader;
+
+create table recoup.idempotency (
+  slot smallint not null,
+  principal text not null,
+  key text not null,
+  method text not null,
+  path text not null,
+  digest bytea not null,
+  created_at timestamp with time zone not null default recoup.now(),
+  status smallint,
+  answer text,
+  about text,
+  constraint idempotency_pkey PRIMARY KEY (principal, key, slot),
+  constraint idempotency_about_check CHECK (octet_length(about) <= 200),
+  constraint idempotency_answer_check CHECK (octet_length(answer) <= 1000000),
+  constraint idempotency_created_at_check CHECK (isfinite(created_at)),
+  constraint idempotency_digest_check CHECK (octet_length(digest) = 32),
+  constraint idempotency_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 255),
+  constraint idempotency_method_check CHECK (octet_length(method) >= 1 AND octet_length(method) <= 10),
+  constraint idempotency_path_check CHECK (octet_length(path) >= 1 AND octet_length(path) <= 2000),
+  constraint idempotency_principal_check CHECK (octet_length(principal) >= 1 AND octet_length(principal) <= 200),
+  constraint idempotency_status_check CHECK (status >= 200 AND status <= 499)
+) partition by LIST (slot);
+alter table recoup.idempotency enable row level security;
+comment on table recoup.idempotency is 'Requests with an idempotency key and what they were answered, for a day: the same request gets the same answer.';
+comment on column recoup.idempotency.slot is 'The day, modulo four.';
+comment on column recoup.idempotency.principal is 'Who sent it: role and name.';
+comment on column recoup.idempotency.key is 'The key, as it was sent.';
+comment on column recoup.idempotency.method is 'The method of the request.';
+comment on column recoup.idempotency.path is 'Its path.';
+comment on column recoup.idempotency.digest is 'SHA-256 of its body.';
+comment on column recoup.idempotency.created_at is 'When it was received.';
+comment on column recoup.idempotency.status is 'What it was answered with.';
+comment on column recoup.idempotency.answer is 'The body of the answer; null: it has a secret, or is too long.';
+comment on column recoup.idempotency.about is 'The id of what it made, for an answer that is not kept.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.idempotency FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.idempotency enable replica trigger a_refuse_replicated;
+create policy hub on recoup.idempotency as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.idempotency is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.idempotency as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant select (about, created_at, digest, key, method, path, principal, slot, status) on table recoup.idempotency to recoup_reader;
+
+create table recoup.idempotency_0 (
+) partition of recoup.idempotency FOR VALUES IN ('0');
+alter table recoup.idempotency_0 enable row level security;
+comment on table recoup.idempotency_0 is 'Every fourth day.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.idempotency_0 FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.idempotency_0 enable replica trigger a_refuse_replicated;
+create policy hub on recoup.idempotency_0 as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.idempotency_0 is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.idempotency_0 as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+
+create table recoup.idempotency_1 (
+) partition of recoup.idempotency FOR VALUES IN ('1');
+alter table recoup.idempotency_1 enable row level security;
+comment on table recoup.idempotency_1 is 'Every fourth day.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.idempotency_1 FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.idempotency_1 enable replica trigger a_refuse_replicated;
+create policy hub on recoup.idempotency_1 as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.idempotency_1 is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.idempotency_1 as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+
+create table recoup.idempotency_2 (
+) partition of recoup.idempotency FOR VALUES IN ('2');
+alter table recoup.idempotency_2 enable row level security;
+comment on table recoup.idempotency_2 is 'Every fourth day.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.idempotency_2 FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.idempotency_2 enable replica trigger a_refuse_replicated;
+create policy hub on recoup.idempotency_2 as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.idempotency_2 is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.idempotency_2 as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+
+create table recoup.idempotency_3 (
+) partition of recoup.idempotency FOR VALUES IN ('3');
+alter table recoup.idempotency_3 enable row level security;
+comment on table recoup.idempotency_3 is 'Every fourth day.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.idempotency_3 FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.idempotency_3 enable replica trigger a_refuse_replicated;
+create policy hub on recoup.idempotency_3 as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.idempotency_3 is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.idempotency_3 as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 
 create table recoup.incarnation (
   incarnation integer not null,
@@ -2664,6 +5027,7 @@ create table recoup.late_result (
   constraint late_result_pkey PRIMARY KEY (late_result_id),
   constraint late_result_seq_key UNIQUE (seq)
 );
+alter table recoup.late_result enable row level security;
 comment on table recoup.late_result is 'Append-only: results that arrived after the lease had expired or the work had ended. Stored, not applied.';
 comment on column recoup.late_result.late_result_id is 'Identity.';
 comment on column recoup.late_result.subject is 'Table of the unit of work.';
@@ -2684,12 +5048,22 @@ CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.late_result FOR 
 alter table recoup.late_result enable always trigger a_append_only_truncate;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.late_result FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.late_result enable replica trigger a_refuse_replicated;
+create policy hub on recoup.late_result as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.late_result is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.late_result as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_control_plane;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_error_worker;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_evaluator;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_executor;
+grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_extractor;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_gate;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_hub;
 grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_runner;
+grant insert (result, subject, token, unit_id) on table recoup.late_result to recoup_validator;
 grant select on table recoup.late_result to recoup_reader;
 
 create table recoup.lifecycle (
@@ -2854,6 +5228,7 @@ END),
   constraint operation_verb_check CHECK (verb ~ '^[a-z][a-z-]*$'::text),
   constraint operation_watch_until_check CHECK (isfinite(watch_until))
 );
+alter table recoup.operation enable row level security;
 comment on table recoup.operation is 'One decision of an operator over many rows of a domain. Its set of rows is fixed when it begins.';
 comment on column recoup.operation.operation_id is 'Unique identifier.';
 comment on column recoup.operation.verb is 'What is done to each row.';
@@ -2894,6 +5269,13 @@ CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.operation REFER
 alter table recoup.operation enable always trigger c_record_control_on_insert;
 CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('done_at', 'step', 'step_start', 'step_end', 'watch_until', 'why');
 alter table recoup.operation enable always trigger c_record_control_on_update;
+create policy hub on recoup.operation as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.operation is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.operation as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (arguments, canary, digest, filter, items, next_at, operation_id, requested_at, requested_by, step, step_end, step_start, subject, verb, why), update (done_at, next_at, status, step, step_end, step_start, watch_until, why) on table recoup.operation to recoup_operator;
 grant select on table recoup.operation to recoup_reader;
 
@@ -2913,6 +5295,7 @@ create table recoup.operation_item (
   constraint operation_item_place_check CHECK (place > 0),
   constraint operation_item_status_check CHECK (status = ANY (ARRAY['PENDING'::text, 'DONE'::text, 'REFUSED'::text]))
 ) with (fillfactor=85);
+alter table recoup.operation_item enable row level security;
 comment on table recoup.operation_item is 'One row of a bulk operation, and its result.';
 comment on column recoup.operation_item.operation_id is 'The operation.';
 comment on column recoup.operation_item.place is 'Its place in it.';
@@ -2937,6 +5320,13 @@ CREATE TRIGGER b_rule_operation_results_on_update AFTER UPDATE ON recoup.operati
 alter table recoup.operation_item enable always trigger b_rule_operation_results_on_update;
 CREATE TRIGGER c_content_operation_item_births_on_insert AFTER INSERT ON recoup.operation_item REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.content_operation_item_births();
 alter table recoup.operation_item enable always trigger c_content_operation_item_births_on_insert;
+create policy hub on recoup.operation_item as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.operation_item is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.operation_item as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (operation_id, place, unit), update (ended_at, refusal, status) on table recoup.operation_item to recoup_operator;
 grant select on table recoup.operation_item to recoup_reader;
 
@@ -3162,6 +5552,8 @@ create table recoup.processed (
   constraint processed_logged_at_check CHECK (isfinite(logged_at)),
   constraint processed_period CHECK (isfinite(period_from) AND isfinite(period_to) AND period_from <= period_to AND (period_to - period_from) <= '744:00:00'::interval)
 );
+alter table recoup.processed enable row level security;
+alter table recoup.processed force row level security;
 comment on table recoup.processed is 'Append-only: how many units of work a hub has processed in a period, as it reported. Error rates are shares of them.';
 comment on column recoup.processed.seq is 'Order over all logs.';
 comment on column recoup.processed.xid is 'Transaction that wrote it; for the settled read.';
@@ -3186,6 +5578,13 @@ CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.p
 alter table recoup.processed enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_stamp_processed BEFORE INSERT ON recoup.processed FOR EACH ROW EXECUTE FUNCTION recoup.stamp_processed();
 alter table recoup.processed enable always trigger b_stamp_processed;
+create policy hub on recoup.processed as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR (error_table = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on recoup.processed is 'Rows of the hub that the transaction is limited to; 9501c3be8bb40570245573595de32eaa.';
+create policy workers on recoup.processed as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (count, error_table, idempotency_key, period_from, period_to) on table recoup.processed to recoup_hub;
 grant select on table recoup.processed to recoup_reader;
 
@@ -3218,6 +5617,32 @@ CREATE INDEX queue_form_wake_at_idx1 ON recoup.queue_form USING btree (wake_at) 
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.queue_form FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.queue_form enable replica trigger a_refuse_replicated;
 
+create table recoup.rate_bucket (
+  principal text not null,
+  tokens double precision not null,
+  refilled_at timestamp with time zone not null,
+  constraint rate_bucket_pkey PRIMARY KEY (principal),
+  constraint rate_bucket_principal_check CHECK (octet_length(principal) >= 1 AND octet_length(principal) <= 200),
+  constraint rate_bucket_refilled_at_check CHECK (isfinite(refilled_at)),
+  constraint rate_bucket_tokens_check CHECK (tokens >= 0::double precision AND tokens <= '1000000000'::numeric::double precision)
+) with (fillfactor=50);
+alter table recoup.rate_bucket enable row level security;
+comment on table recoup.rate_bucket is 'How many requests each caller may send now. Processes take a second''s worth at a time.';
+comment on column recoup.rate_bucket.principal is 'Who: role and name.';
+comment on column recoup.rate_bucket.tokens is 'Requests that are left, when it was refilled last.';
+comment on column recoup.rate_bucket.refilled_at is 'When that was, by the server''s clock.';
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.rate_bucket FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.rate_bucket enable replica trigger a_refuse_replicated;
+create policy hub on recoup.rate_bucket as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.rate_bucket is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.rate_bucket as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant insert, update on table recoup.rate_bucket to recoup_service;
+grant select on table recoup.rate_bucket to recoup_reader;
+
 create table recoup.retry_traceback (
   traceback_id bigint not null generated always as identity,
   error_table text not null,
@@ -3234,6 +5659,8 @@ create table recoup.retry_traceback (
   constraint retry_traceback_status_check CHECK (status = 'KEPT'::text),
   constraint retry_traceback_traceback_check CHECK (length(traceback) >= 1 AND length(traceback) <= 20000)
 );
+alter table recoup.retry_traceback enable row level security;
+alter table recoup.retry_traceback force row level security;
 comment on table recoup.retry_traceback is 'Tracebacks of failed retries. Deleted by an operator when they hold a secret, and with the archive of their error.';
 comment on column recoup.retry_traceback.traceback_id is 'Identity.';
 comment on column recoup.retry_traceback.error_table is 'Table of the error …';
@@ -3263,6 +5690,13 @@ CREATE TRIGGER c_record_control_on_delete AFTER DELETE ON recoup.retry_traceback
 alter table recoup.retry_traceback enable always trigger c_record_control_on_delete;
 CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.retry_traceback REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control();
 alter table recoup.retry_traceback enable always trigger c_record_control_on_insert;
+create policy hub on recoup.retry_traceback as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR (error_table = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])));
+comment on policy hub on recoup.retry_traceback is 'Rows of the hub that the transaction is limited to; 9501c3be8bb40570245573595de32eaa.';
+create policy workers on recoup.retry_traceback as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant delete on table recoup.retry_traceback to recoup_archiver;
 grant delete on table recoup.retry_traceback to recoup_operator;
 grant insert (error_id, error_table, recorded_at, retry, token, traceback) on table recoup.retry_traceback to recoup_error_worker;
@@ -3312,6 +5746,7 @@ create table recoup.seal (
   constraint seal_rows_check CHECK (rows >= 0),
   constraint seal_sealed_at_check CHECK (isfinite(sealed_at))
 );
+alter table recoup.seal enable row level security;
 comment on table recoup.seal is 'Append-only: sealed blocks of settled log rows, each with a digest, chained. Later changes of these rows are found.';
 comment on column recoup.seal.number is 'Place in the chain, without gaps.';
 comment on column recoup.seal.log is 'The log whose rows are sealed.';
@@ -3339,7 +5774,59 @@ CREATE TRIGGER a_only_sealers BEFORE INSERT ON recoup.seal FOR EACH STATEMENT EX
 alter table recoup.seal enable always trigger a_only_sealers;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.seal FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.seal enable replica trigger a_refuse_replicated;
+create policy hub on recoup.seal as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.seal is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.seal as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table recoup.seal to recoup_reader;
+
+create table recoup.session (
+  session_id uuid not null default recoup.new_id(),
+  token_hash bytea not null,
+  key_id uuid,
+  name text not null,
+  role text not null,
+  hub text,
+  is_link boolean not null,
+  created_at timestamp with time zone not null default recoup.now(),
+  expires_at timestamp with time zone not null,
+  constraint session_pkey PRIMARY KEY (session_id),
+  constraint session_token_hash_key UNIQUE (token_hash),
+  constraint session_key_id_fkey FOREIGN KEY (key_id) REFERENCES recoup.api_key(key_id),
+  constraint session_created_at_check CHECK (isfinite(created_at)),
+  constraint session_expires_at_check CHECK (isfinite(expires_at)),
+  constraint session_name_check CHECK (octet_length(name) >= 1 AND octet_length(name) <= 200),
+  constraint session_of CHECK ((key_id IS NULL) = (role = 'local'::text)),
+  constraint session_role_check CHECK (role = ANY (ARRAY['viewer'::text, 'producer'::text, 'operator'::text, 'reviewer'::text, 'admin'::text, 'local'::text])),
+  constraint session_token_hash_check CHECK (octet_length(token_hash) = 32)
+);
+alter table recoup.session enable row level security;
+comment on table recoup.session is 'Sessions of a browser, and the links that become one. Deleted when they end.';
+comment on column recoup.session.session_id is 'Identity.';
+comment on column recoup.session.token_hash is 'SHA-256 of the token in the cookie or the link.';
+comment on column recoup.session.key_id is 'The key that it was opened with; null: the person who started the service.';
+comment on column recoup.session.name is 'Who acts in it, as events name them.';
+comment on column recoup.session.role is 'The role of the key; local: of the person who started the service.';
+comment on column recoup.session.hub is 'The hub of the key; null: every row.';
+comment on column recoup.session.is_link is 'Whether it is a link that was not used yet.';
+comment on column recoup.session.created_at is 'When it was opened.';
+comment on column recoup.session.expires_at is 'When it ends by itself.';
+CREATE INDEX session_expires ON recoup.session USING btree (expires_at);
+CREATE INDEX session_key ON recoup.session USING btree (key_id);
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.session FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.session enable replica trigger a_refuse_replicated;
+create policy hub on recoup.session as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.session is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.session as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant delete, insert (expires_at, hub, is_link, key_id, name, role, token_hash) on table recoup.session to recoup_service;
+grant select on table recoup.session to recoup_reader;
 
 create table recoup.silence (
   silence_id uuid not null default recoup.new_id(),
@@ -3362,6 +5849,7 @@ create table recoup.silence (
   constraint silence_status_check CHECK (status = ANY (ARRAY['active'::text, 'expired'::text, 'ended'::text])),
   constraint silence_until_check CHECK (isfinite(until))
 );
+alter table recoup.silence enable row level security;
 comment on table recoup.silence is 'Silences: alerts of a rule and a key are judged as always, and nobody is notified until then.';
 comment on column recoup.silence.silence_id is 'Identity.';
 comment on column recoup.silence.rule is 'Which rule: its name, or how names begin and then *.';
@@ -3393,6 +5881,13 @@ CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.silence REFEREN
 alter table recoup.silence enable always trigger c_record_control_on_insert;
 CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.silence REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('ended_at');
 alter table recoup.silence enable always trigger c_record_control_on_update;
+create policy hub on recoup.silence as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.silence is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.silence as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (created_by, key, reason, rule, until), update (ended_at, status) on table recoup.silence to recoup_operator;
 grant select on table recoup.silence to recoup_reader;
 grant update (ended_at, status) on table recoup.silence to recoup_error_worker;
@@ -3411,6 +5906,7 @@ create table recoup.subscription (
   login text default SESSION_USER,
   constraint subscription_pkey PRIMARY KEY (log, name)
 );
+alter table recoup.subscription enable row level security;
 comment on table recoup.subscription is 'The position of each named subscriber in a log. The cursor is a snapshot: rows visible in it are delivered.';
 comment on column recoup.subscription.name is 'The subscriber''s name.';
 comment on column recoup.subscription.log is 'Schema and name of the log.';
@@ -3427,6 +5923,13 @@ CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.s
 alter table recoup.subscription enable replica trigger a_refuse_replicated;
 CREATE TRIGGER b_rule_cursors BEFORE INSERT OR DELETE OR UPDATE ON recoup.subscription FOR EACH ROW EXECUTE FUNCTION recoup.rule_cursors();
 alter table recoup.subscription enable always trigger b_rule_cursors;
+create policy hub on recoup.subscription as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.subscription is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.subscription as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_consumer;
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_evaluator;
 grant delete, insert (created_at, log, name), update (acknowledged_at, after_seq, incarnation, "position", since, until) on table recoup.subscription to recoup_matcher;
@@ -3570,7 +6073,7 @@ grant execute on function recoup.alert_policy() to public;
 CREATE OR REPLACE FUNCTION recoup.alert_routes(policy jsonb, action_ text, key_ text)
  RETURNS text[]
  LANGUAGE sql
- STABLE; -- body 2b550008f6425a59fb811cd613e84784
+ STABLE; -- body 7e9ff3bbc1fbc641a10f58472894cd69
 comment on function recoup.alert_routes(policy jsonb, action_ text, key_ text) is 'The routes that an action notifies by, for a key.';
 grant execute on function recoup.alert_routes(policy jsonb, action_ text, key_ text) to public;
 
@@ -3685,6 +6188,25 @@ CREATE OR REPLACE FUNCTION recoup.begin_alert_round(every_s integer)
 comment on function recoup.begin_alert_round(every_s integer) is 'Whether it is time to judge again, and nobody else does: then the row is held until the transaction ends.';
 grant execute on function recoup.begin_alert_round(every_s integer) to public;
 
+grant execute on function recoup.begin_request(principal_ text, key_ text, method_ text, path_ text, digest_ bytea, OUT fresh boolean, OUT same boolean, OUT status smallint, OUT answer text, OUT about text) to recoup_consumer;
+grant execute on function recoup.begin_request(principal_ text, key_ text, method_ text, path_ text, digest_ bytea, OUT fresh boolean, OUT same boolean, OUT status smallint, OUT answer text, OUT about text) to recoup_control_plane;
+grant execute on function recoup.begin_request(principal_ text, key_ text, method_ text, path_ text, digest_ bytea, OUT fresh boolean, OUT same boolean, OUT status smallint, OUT answer text, OUT about text) to recoup_evaluator;
+grant execute on function recoup.begin_request(principal_ text, key_ text, method_ text, path_ text, digest_ bytea, OUT fresh boolean, OUT same boolean, OUT status smallint, OUT answer text, OUT about text) to recoup_gate;
+grant execute on function recoup.begin_request(principal_ text, key_ text, method_ text, path_ text, digest_ bytea, OUT fresh boolean, OUT same boolean, OUT status smallint, OUT answer text, OUT about text) to recoup_hub;
+grant execute on function recoup.begin_request(principal_ text, key_ text, method_ text, path_ text, digest_ bytea, OUT fresh boolean, OUT same boolean, OUT status smallint, OUT answer text, OUT about text) to recoup_key_manager;
+grant execute on function recoup.begin_request(principal_ text, key_ text, method_ text, path_ text, digest_ bytea, OUT fresh boolean, OUT same boolean, OUT status smallint, OUT answer text, OUT about text) to recoup_matcher;
+grant execute on function recoup.begin_request(principal_ text, key_ text, method_ text, path_ text, digest_ bytea, OUT fresh boolean, OUT same boolean, OUT status smallint, OUT answer text, OUT about text) to recoup_operator;
+grant execute on function recoup.begin_request(principal_ text, key_ text, method_ text, path_ text, digest_ bytea, OUT fresh boolean, OUT same boolean, OUT status smallint, OUT answer text, OUT about text) to recoup_reviewer;
+grant execute on function recoup.begin_request(principal_ text, key_ text, method_ text, path_ text, digest_ bytea, OUT fresh boolean, OUT same boolean, OUT status smallint, OUT answer text, OUT about text) to recoup_runner;
+grant execute on function recoup.begin_request(principal_ text, key_ text, method_ text, path_ text, digest_ bytea, OUT fresh boolean, OUT same boolean, OUT status smallint, OUT answer text, OUT about text) to recoup_scoped_execution;
+
+CREATE OR REPLACE FUNCTION recoup.begin_request(principal_ text, key_ text, method_ text, path_ text, digest_ bytea, OUT fresh boolean, OUT same boolean, OUT status smallint, OUT answer text, OUT about text)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 5dacd504a16bb1fd27518b44cd8a1ba4
+comment on function recoup.begin_request(principal_ text, key_ text, method_ text, path_ text, digest_ bytea, OUT fresh boolean, OUT same boolean, OUT status smallint, OUT answer text, OUT about text) is 'Stores that a request was received, before its effect; or returns what the same key was answered. An equal request waits until this transaction has ended.';
+
 grant execute on function recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, after_ bigint, last_ bigint, most bigint) to public;
 
 CREATE OR REPLACE FUNCTION recoup.block_digest(log_ text, canon_ integer, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, after_ bigint, last_ bigint, most bigint DEFAULT NULL::bigint)
@@ -3704,7 +6226,7 @@ CREATE OR REPLACE FUNCTION recoup.blocked_locking(outreach_ids uuid[])
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'; -- body 9069b10eeab771c88f151726fe555125
+ SET enable_seqscan TO 'off'; -- body b77fd58dab30062bfcec12217d0a5d05
 comment on function recoup.blocked_locking(outreach_ids uuid[]) is 'Those of the entities that are blocked. Errors of all of them wait until this transaction ends.';
 grant execute on function recoup.blocked_locking(outreach_ids uuid[]) to public;
 
@@ -3717,6 +6239,13 @@ CREATE OR REPLACE FUNCTION recoup.blocking_errors(outreach_ids uuid[])
  SET enable_seqscan TO 'off'; -- body 19bf02acdfd3db32f65d8da00ddf1fee
 comment on function recoup.blocking_errors(outreach_ids uuid[]) is 'The errors that block these entities.';
 grant execute on function recoup.blocking_errors(outreach_ids uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recoup.blocking_owners(outreach_ids uuid[])
+ RETURNS TABLE(outreach_id uuid, owners text[])
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 68a2ade07c5a4be89189c87c566ac9e0
+comment on function recoup.blocking_owners(outreach_ids uuid[]) is 'Which of these entities are blocked, and the owners of what blocks each: all that a hub learns of others.';
+grant execute on function recoup.blocking_owners(outreach_ids uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recoup.blocking_tables()
  RETURNS text[]
@@ -3751,6 +6280,13 @@ CREATE OR REPLACE FUNCTION recoup.canon_alert_event_1(l recoup.alert_event)
  STABLE; -- body aa3e8825b66687b9ae6a844e40eb9ce4
 comment on function recoup.canon_alert_event_1(l recoup.alert_event) is 'Canonical text of a row of recoup.alert_event, version 1.';
 grant execute on function recoup.canon_alert_event_1(l recoup.alert_event) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_attempt_1(l partitions.attempt)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 7aae0ac0d9aca630d6d814c62d594ee0
+comment on function recoup.canon_attempt_1(l partitions.attempt) is 'Canonical text of a row of partitions.attempt, version 1.';
+grant execute on function recoup.canon_attempt_1(l partitions.attempt) to public;
 
 CREATE OR REPLACE FUNCTION recoup.canon_claim_log_1(l recoup.claim_log)
  RETURNS text
@@ -3850,6 +6386,20 @@ CREATE OR REPLACE FUNCTION recoup.canon_late_result_2(l recoup.late_result)
 comment on function recoup.canon_late_result_2(l recoup.late_result) is 'Canonical text of a row of recoup.late_result, version 2.';
 grant execute on function recoup.canon_late_result_2(l recoup.late_result) to public;
 
+CREATE OR REPLACE FUNCTION recoup.canon_override_log_1(l partitions.override_log)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 066cc5e3c3aa1fdb6135b64559fb11b8
+comment on function recoup.canon_override_log_1(l partitions.override_log) is 'Canonical text of a row of partitions.override_log, version 1.';
+grant execute on function recoup.canon_override_log_1(l partitions.override_log) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_partition_event_1(l partitions.partition_event)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 7208bff0b4a4f4b935f7729518441e4c
+comment on function recoup.canon_partition_event_1(l partitions.partition_event) is 'Canonical text of a row of partitions.partition_event, version 1.';
+grant execute on function recoup.canon_partition_event_1(l partitions.partition_event) to public;
+
 CREATE OR REPLACE FUNCTION recoup.canon_pause_log_1(l recoup.pause_log)
  RETURNS text
  LANGUAGE sql
@@ -3940,7 +6490,7 @@ CREATE OR REPLACE FUNCTION recoup.claim_deliveries(among text[], most integer, w
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 6c80a531fe8df77d90c2a7072a2cd9a8
+ SET jit TO 'off'; -- body 7208061033381ef37bb90009d862ac6d
 comment on function recoup.claim_deliveries(among text[], most integer, worker_ text, lease interval, OUT ids uuid[], OUT routes text[], OUT subjects text[], OUT bodies jsonb[], OUT abouts text[], OUT origins text[], OUT counts integer[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) is 'Takes what is due, of these parts (null: of all), longest due first, under one lease, generated from the declaration.';
 
 grant execute on function recoup.claim_errors(among text[], most integer, worker_ text, lease interval, OUT tables text[], OUT ids bigint[], OUT entities uuid[], OUT work_keys text[], OUT codes text[], OUT messages text[], OUT signatures text[], OUT severities text[], OUT categories text[], OUT counts integer[], OUT budgets integer[], OUT payloads jsonb[], OUT alternatives jsonb[], OUT created timestamp with time zone[], OUT token_ uuid, OUT until_ timestamp with time zone) to public;
@@ -3992,7 +6542,7 @@ CREATE OR REPLACE FUNCTION recoup.close_windows(most integer, only_ bigint DEFAU
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body eb15965b436d0daeb3d269b580ab22ee
+ SET jit TO 'off'; -- body fb051ea45753c49e085f3bd1ced1dd89
 comment on function recoup.close_windows(most integer, only_ bigint) is 'Parks errors whose retry window closed, or one of them.';
 grant execute on function recoup.close_windows(most integer, only_ bigint) to public;
 
@@ -4019,6 +6569,16 @@ CREATE OR REPLACE FUNCTION recoup.content_alert_births()
  SET "DateStyle" TO 'iso, ymd'
  SET bytea_output TO 'hex'; -- body f79717dec9bffb2c6feda980c907cda2
 comment on function recoup.content_alert_births() is 'Digests of rows of recoup.alert at their birth, generated from the declaration.';
+
+CREATE OR REPLACE FUNCTION recoup.content_api_key_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "TimeZone" TO 'utc'
+ SET "DateStyle" TO 'iso, ymd'
+ SET bytea_output TO 'hex'; -- body f9126aa599b654eb4a405b09069b96d3
+comment on function recoup.content_api_key_births() is 'Digests of rows of recoup.api_key at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_delivery_births()
  RETURNS trigger
@@ -4108,12 +6668,34 @@ CREATE OR REPLACE FUNCTION recoup.content_worker_births()
  SET bytea_output TO 'hex'; -- body 9cd0b92f9d3216f74226c931d9aba34e
 comment on function recoup.content_worker_births() is 'Digests of rows of recoup.worker at their birth, generated from the declaration.';
 
+grant execute on function recoup.count_denied(addresses text[], prefixes text[], refusals text[], counts bigint[], rows_most integer) to public;
+
+CREATE OR REPLACE FUNCTION recoup.count_denied(addresses text[], prefixes text[], refusals text[], counts bigint[], rows_most integer)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 155eec5a7328775ae415ded62f44ae19
+comment on function recoup.count_denied(addresses text[], prefixes text[], refusals text[], counts bigint[], rows_most integer) is 'Counts denied calls of this minute. What would be more rows than allowed is counted together.';
+
+CREATE OR REPLACE FUNCTION recoup.day_slot(at timestamp with time zone)
+ RETURNS smallint
+ LANGUAGE sql
+ IMMUTABLE; -- body fa0afacca65b7f280967e1261f3e0dbc
+comment on function recoup.day_slot(at timestamp with time zone) is 'The slot of recoup.idempotency for a time.';
+grant execute on function recoup.day_slot(at timestamp with time zone) to public;
+
 CREATE OR REPLACE FUNCTION recoup.decides_errors(acting text)
  RETURNS boolean
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE; -- body 6665ce902a382a5f033caae1def781f4
 comment on function recoup.decides_errors(acting text) is 'Whether moves of errors by this role are decisions, of a person or of a recovery candidate, and not retries.';
 grant execute on function recoup.decides_errors(acting text) to public;
+
+CREATE OR REPLACE FUNCTION recoup.delivery_is_behind(delivery_id_ uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE; -- body fdb397b5d92cdb9a4d63c56953166f29
+comment on function recoup.delivery_is_behind(delivery_id_ uuid) is 'Whether an earlier notice of the same alert by the same route is still on its way.';
+grant execute on function recoup.delivery_is_behind(delivery_id_ uuid) to public;
 
 grant execute on function recoup.delivery_move_broken(o recoup.delivery, n recoup.delivery, now_ timestamp with time zone, acting text, policy jsonb) to public;
 
@@ -4152,6 +6734,15 @@ CREATE OR REPLACE FUNCTION recoup.delivery_wait(base_s integer, cap_s integer, t
 comment on function recoup.delivery_wait(base_s integer, cap_s integer, tries integer) is 'How long a delivery waits after this number of failed tries.';
 grant execute on function recoup.delivery_wait(base_s integer, cap_s integer, tries integer) to public;
 
+CREATE OR REPLACE FUNCTION recoup.drop_old_requests()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET lock_timeout TO '100ms'; -- body 3d02a86e30c287d6aa381d2710fde5af
+comment on function recoup.drop_old_requests() is 'Empties the slots of days that have ended. Returns how many.';
+grant execute on function recoup.drop_old_requests() to recoup_service;
+
 CREATE OR REPLACE FUNCTION recoup.each_blocking_table()
  RETURNS SETOF text
  LANGUAGE sql
@@ -4170,8 +6761,27 @@ CREATE OR REPLACE FUNCTION recoup.end_deliveries(parts text[], units uuid[], tok
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body a9843e17f047b3c19b6901df7dc6f5f4
+ SET jit TO 'off'; -- body ae9cb5496d9c804e82c5851b60346b03
 comment on function recoup.end_deliveries(parts text[], units uuid[], tokens uuid[], outcomes text[], failures text[], OUT ended uuid[], OUT statuses text[]) is 'Ends tries: delivered, tried again later, or dead. Late outcomes are stored, and not applied.';
+
+grant execute on function recoup.end_request(principal_ text, key_ text, status_ integer, answer_ text, about_ text) to recoup_consumer;
+grant execute on function recoup.end_request(principal_ text, key_ text, status_ integer, answer_ text, about_ text) to recoup_control_plane;
+grant execute on function recoup.end_request(principal_ text, key_ text, status_ integer, answer_ text, about_ text) to recoup_evaluator;
+grant execute on function recoup.end_request(principal_ text, key_ text, status_ integer, answer_ text, about_ text) to recoup_gate;
+grant execute on function recoup.end_request(principal_ text, key_ text, status_ integer, answer_ text, about_ text) to recoup_hub;
+grant execute on function recoup.end_request(principal_ text, key_ text, status_ integer, answer_ text, about_ text) to recoup_key_manager;
+grant execute on function recoup.end_request(principal_ text, key_ text, status_ integer, answer_ text, about_ text) to recoup_matcher;
+grant execute on function recoup.end_request(principal_ text, key_ text, status_ integer, answer_ text, about_ text) to recoup_operator;
+grant execute on function recoup.end_request(principal_ text, key_ text, status_ integer, answer_ text, about_ text) to recoup_reviewer;
+grant execute on function recoup.end_request(principal_ text, key_ text, status_ integer, answer_ text, about_ text) to recoup_runner;
+grant execute on function recoup.end_request(principal_ text, key_ text, status_ integer, answer_ text, about_ text) to recoup_scoped_execution;
+
+CREATE OR REPLACE FUNCTION recoup.end_request(principal_ text, key_ text, status_ integer, answer_ text, about_ text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body f13c2c83455a7371cbe344c877c427a1
+comment on function recoup.end_request(principal_ text, key_ text, status_ integer, answer_ text, about_ text) is 'Stores what a request was answered, in the transaction of its effect.';
 
 grant execute on function recoup.end_retries(tables text[], ids bigint[], tokens uuid[], outcomes text[], failures text[], OUT ended bigint[], OUT statuses text[]) to public;
 
@@ -4340,7 +6950,7 @@ comment on function recoup.fall_back_deliveries() is 'Queues a delivery that die
 CREATE OR REPLACE FUNCTION recoup.filled(template text, words jsonb)
  RETURNS text
  LANGUAGE plpgsql
- IMMUTABLE; -- body 47fc132c2334d606f0860a0cdb2943dd
+ IMMUTABLE; -- body de897c11f3116398ced137f3de14b03e
 comment on function recoup.filled(template text, words jsonb) is 'A template with its words filled in.';
 grant execute on function recoup.filled(template text, words jsonb) to public;
 
@@ -4383,6 +6993,28 @@ CREATE OR REPLACE FUNCTION recoup.guard_alert_moves()
  SET enable_mergejoin TO 'off'; -- body 16dc9b6dfde86343a9f39270cdb837ff
 comment on function recoup.guard_alert_moves() is 'The guard of moves of recoup.alert, generated from the declaration.';
 grant execute on function recoup.guard_alert_moves() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_api_key_births()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 3c9665233b8ce43c9e5021a7d9317953
+comment on function recoup.guard_api_key_births() is 'The guard of births of recoup.api_key, generated from the declaration.';
+grant execute on function recoup.guard_api_key_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.guard_api_key_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_nestloop TO 'off'
+ SET enable_hashjoin TO 'on'
+ SET enable_mergejoin TO 'off'; -- body 3082b09f7eadb2b09527d13ee1b3548a
+comment on function recoup.guard_api_key_moves() is 'The guard of moves of recoup.api_key, generated from the declaration.';
+grant execute on function recoup.guard_api_key_moves() to public;
 
 CREATE OR REPLACE FUNCTION recoup.guard_births()
  RETURNS trigger
@@ -4732,6 +7364,13 @@ CREATE OR REPLACE FUNCTION recoup.hold_unclaimed(error_id_ bigint)
 comment on function recoup.hold_unclaimed(error_id_ bigint) is 'An error that waits for its retry, unclaimed and locked; or nothing.';
 grant execute on function recoup.hold_unclaimed(error_id_ bigint) to public;
 
+CREATE OR REPLACE FUNCTION recoup.hub_names(kind text)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE; -- body 779dbab55cadd66f83127a63cd1aa416
+comment on function recoup.hub_names(kind text) is 'The error tables, or the sources of partitions, of the hub that this transaction is limited to.';
+grant execute on function recoup.hub_names(kind text) to public;
+
 grant execute on function recoup.in_maintenance(policy jsonb, rule_ text, key_ text, now_ timestamp with time zone) to public;
 
 CREATE OR REPLACE FUNCTION recoup.in_maintenance(policy jsonb, rule_ text, key_ text, now_ timestamp with time zone)
@@ -4777,7 +7416,7 @@ CREATE OR REPLACE FUNCTION recoup.is_blocked(outreach_id uuid)
  STABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'; -- body 299d147a456f5b58e4e31eae292b5948
+ SET enable_seqscan TO 'off'; -- body cb0df896068bbecaa2a629118cd7d6f6
 comment on function recoup.is_blocked(outreach_id uuid) is 'Whether a blocking table holds an error of this entity that is to be retried, or is parked.';
 grant execute on function recoup.is_blocked(outreach_id uuid) to public;
 
@@ -4829,7 +7468,7 @@ grant execute on function recoup.judge_alerts(signals text[], keys text[], units
 CREATE OR REPLACE FUNCTION recoup.judge_alerts(signals text[], keys text[], units text[], readings numeric[], samples bigint[], facts_ jsonb[], failures_ jsonb, OUT fired integer, OUT notified integer, OUT ended integer, OUT expired integer)
  RETURNS record
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body a0873064360cba4ab801aead3f05a198
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2ac8f7f3837b012b36c909eee265aea4
 comment on function recoup.judge_alerts(signals text[], keys text[], units text[], readings numeric[], samples bigint[], facts_ jsonb[], failures_ jsonb, OUT fired integer, OUT notified integer, OUT ended integer, OUT expired integer) is 'Judges readings by every rule of the policy: alerts fire, notify again, and end. Returns how many did.';
 
 CREATE OR REPLACE FUNCTION recoup.judge_error_changes(acting text, policy jsonb, changes jsonb)
@@ -4917,6 +7556,17 @@ CREATE OR REPLACE FUNCTION recoup.late_error_reports(parts text[], units bigint[
  SET jit TO 'off'; -- body cc042592cef67353862da83dd733f1ad
 comment on function recoup.late_error_reports(parts text[], units bigint[], tokens uuid[], outcomes text[], failures text[], INOUT ended bigint[], INOUT statuses text[]) is 'Adds to what ended what was reported before, and stores as late what was not; what is unknown is refused, generated from the declaration.';
 
+CREATE OR REPLACE PROCEDURE recoup.limit_errors_to_hub(IN relation regclass, IN column_ text DEFAULT 'error_table'::text)
+ LANGUAGE plpgsql; -- body 3249f41b65abeb8835264cdbaa7c73e7
+comment on procedure recoup.limit_errors_to_hub(IN relation regclass, IN column_ text) is 'Limits a table whose rows belong to error tables to those of a hub.';
+grant execute on procedure recoup.limit_errors_to_hub(IN relation regclass, IN column_ text) to public;
+
+grant execute on procedure recoup.limit_to_hub(IN relation regclass, IN condition text, IN for_owner boolean) to public;
+
+CREATE OR REPLACE PROCEDURE recoup.limit_to_hub(IN relation regclass, IN condition text, IN for_owner boolean DEFAULT true)
+ LANGUAGE plpgsql; -- body 4e42ab2ca353711953149866cbe679ec
+comment on procedure recoup.limit_to_hub(IN relation regclass, IN condition text, IN for_owner boolean) is 'Limits the rows of a table to those of the hub of a transaction, if it has one; also in functions of the owner.';
+
 CREATE OR REPLACE FUNCTION recoup.lineage_of(e recoup.error)
  RETURNS bigint
  LANGUAGE sql
@@ -4954,7 +7604,7 @@ comment on function recoup.lock_open_errors(places integer[], entities uuid[], s
 grant execute on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) to public;
 
 CREATE OR REPLACE PROCEDURE recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean)
- LANGUAGE plpgsql; -- body dafabf373d4a3709cc28290a953fec78
+ LANGUAGE plpgsql; -- body 7203213ee2bffa63040755dd28b2b9e7
 comment on procedure recoup.make_error_table(IN name_ text, IN insert_only boolean, IN entity_needed boolean) is 'Makes an error table and its archive, unless they are there. Refuses names that somebody else has taken.';
 
 CREATE OR REPLACE FUNCTION recoup.matches_any(patterns jsonb, name_ text)
@@ -4976,7 +7626,7 @@ grant execute on function recoup.may_expire(e recoup.error, now_ timestamp with 
 CREATE OR REPLACE FUNCTION recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb)
  RETURNS boolean
  LANGUAGE sql
- STABLE; -- body da578b4a6b3144aa04d5a26268b1bb31
+ STABLE; -- body 23987c287695e79226f26206ded7f6e5
 comment on function recoup.may_expire(e recoup.error, now_ timestamp with time zone, policy jsonb) is 'Whether an error has expired, by a policy''s section on errors, and nothing keeps it.';
 
 CREATE OR REPLACE FUNCTION recoup.never()
@@ -4992,6 +7642,13 @@ CREATE OR REPLACE FUNCTION recoup.new_id()
  PARALLEL SAFE; -- as the clock and the server have it
 comment on function recoup.new_id() is 'A new id, rising with time (UUID version 7).';
 grant execute on function recoup.new_id() to public;
+
+CREATE OR REPLACE FUNCTION recoup.notified_routes(alert_id_ uuid)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE; -- body 2ff56d4ec3c6167c070503cdd691afe5
+comment on function recoup.notified_routes(alert_id_ uuid) is 'The routes that an alert has notified, as far as the policy still has them.';
+grant execute on function recoup.notified_routes(alert_id_ uuid) to public;
 
 CREATE OR REPLACE FUNCTION recoup.notify_alerts()
  RETURNS trigger
@@ -5127,7 +7784,7 @@ CREATE OR REPLACE FUNCTION recoup.queue_functions(life recoup.lifecycle)
  RETURNS TABLE(function text, arguments text, results text, settings text[], definer boolean, body text, says text)
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body 5976d1b88d1d9c5985b7403bdbd7916f
+ SET quote_all_identifiers TO 'off'; -- body 11c8a4e193eb727b850e71a76c9b1b44
 comment on function recoup.queue_functions(life recoup.lifecycle) is 'The functions of a lifecycle''s queue, as they should be; none, if it has none.';
 grant execute on function recoup.queue_functions(life recoup.lifecycle) to public;
 
@@ -5135,7 +7792,7 @@ CREATE OR REPLACE FUNCTION recoup.queue_words(life recoup.lifecycle)
  RETURNS jsonb
  LANGUAGE sql
  STABLE
- SET quote_all_identifiers TO 'off'; -- body cd3b836fa839f013579609e791b0f050
+ SET quote_all_identifiers TO 'off'; -- body c36eb711bca49d19aa8e79a11f4ee07c
 comment on function recoup.queue_words(life recoup.lifecycle) is 'What is filled in where the functions of a queue are written out.';
 grant execute on function recoup.queue_words(life recoup.lifecycle) to public;
 
@@ -5217,7 +7874,7 @@ CREATE OR REPLACE FUNCTION recoup.record_error_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body a4710e9104e1e00e8002c5f454ff5fd9
+ SET enable_mergejoin TO 'off'; -- body 6aa71803ebaeb249d4fe71c7252e2888
 comment on function recoup.record_error_moves() is 'The event of a move: an outcome, a decision, being superseded.';
 
 grant execute on function recoup.record_errors(places integer[], entities uuid[], messages text[], signatures text[], payloads jsonb[], later integer[], tables text[], codes text[], severities text[], categories text[], dispositions text[], tiers text[], days integer[], budgets integer[], park_reasons text[], deciders text[], clamps text[], decided_under integer, work_keys text[], overruled text[], failed_at timestamp with time zone[], OUT ids bigint[]) to public;
@@ -5376,6 +8033,13 @@ CREATE OR REPLACE FUNCTION recoup.rule_alert_births()
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 871d355620c226cacd66f9ea8638c10a
 comment on function recoup.rule_alert_births() is 'An alert fires by a rule of the active policy, for a value that was above its threshold for long enough.';
 grant execute on function recoup.rule_alert_births() to public;
+
+CREATE OR REPLACE FUNCTION recoup.rule_api_keys()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body e23aa1a81a225be712d01358f66332cf
+comment on function recoup.rule_api_keys() is 'A key begins now, for a hub that exists, and never becomes valid for longer; one that replaces another is as it was.';
+grant execute on function recoup.rule_api_keys() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_archive_months()
  RETURNS trigger
@@ -5544,13 +8208,20 @@ CREATE OR REPLACE FUNCTION recoup.seal_window(log_ text, incarnation_ integer, s
  SET enable_sort TO 'off'; -- body 8a00734fa8cdc667321ba93a6deb3671
 comment on function recoup.seal_window(log_ text, incarnation_ integer, since_ pg_snapshot, until_ pg_snapshot, most bigint, OUT until pg_snapshot, OUT paged boolean) is 'Where a block of at most this many rows ends, and whether even so it needs pages.';
 
+CREATE OR REPLACE FUNCTION recoup.service_policy()
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE; -- body 8db8925c773461b42765df9c30c08e2f
+comment on function recoup.service_policy() is 'The section on the service of the active policy.';
+grant execute on function recoup.service_policy() to public;
+
 CREATE OR REPLACE FUNCTION recoup.settle_archive_months()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET lock_timeout TO '2s'
- SET "TimeZone" TO 'UTC'; -- body 251f4371429f9d5af8e2c4d419d55f09
+ SET "TimeZone" TO 'UTC'; -- body 4e14b401e3a8d0c7906bee4df0874fa7
 comment on function recoup.settle_archive_months() is 'Makes the partition of a month that begins, drops that of one whose retention has ended.';
 
 CREATE OR REPLACE FUNCTION recoup.settle_error_redactions()
@@ -5657,6 +8328,28 @@ CREATE OR REPLACE FUNCTION recoup.sweep_errors(error_table_ text, most integer, 
  SET jit TO 'off'; -- body 9aa6e6eb5897e71bca70b04f8cddd46e
 comment on function recoup.sweep_errors(error_table_ text, most integer, only_ bigint, OUT gone integer, OUT was_blocking integer) is 'Moves a maximum number of errors of one table to its archive: closed ones, then expired ones.';
 
+grant execute on function recoup.take_tokens(principal_ text, rate double precision, burst double precision, wanted integer, OUT granted integer, OUT wait_s double precision) to public;
+
+CREATE OR REPLACE FUNCTION recoup.take_tokens(principal_ text, rate double precision, burst double precision, wanted integer, OUT granted integer, OUT wait_s double precision)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2017dc12a42eeea42a12629b191e6d5a
+comment on function recoup.take_tokens(principal_ text, rate double precision, burst double precision, wanted integer, OUT granted integer, OUT wait_s double precision) is 'Takes up to N requests from what a caller may send now; if there is none, how long until there is one.';
+
+CREATE OR REPLACE FUNCTION recoup.tally_errors()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b081df2886ff00ded2b807bdaf46184e
+comment on function recoup.tally_errors() is 'Counts the events of errors whose transactions have ended since the last time. Returns how many.';
+grant execute on function recoup.tally_errors() to public;
+
+CREATE OR REPLACE FUNCTION recoup.tally_slot(at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE; -- body 8b0f2bab77c2385b45828b771d6799c0
+comment on function recoup.tally_slot(at timestamp with time zone) is 'The beginning of the five minutes that a time is in.';
+grant execute on function recoup.tally_slot(at timestamp with time zone) to public;
+
 grant execute on function recoup.tier_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb) to public;
 
 CREATE OR REPLACE FUNCTION recoup.tier_broken(o recoup.error, n recoup.error, now_ timestamp with time zone, acting text, policy jsonb)
@@ -5713,7 +8406,7 @@ CREATE OR REPLACE FUNCTION recoup.tiers_due(most integer, only_ bigint DEFAULT N
  SET enable_sort TO 'off'
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
- SET jit TO 'off'; -- body a4524428fee82d868c37b6ab609de697
+ SET jit TO 'off'; -- body 2031d4c1fef673f2d2d9005f6de2e41a
 comment on function recoup.tiers_due(most integer, only_ bigint) is 'Parked errors whose review is overdue, or whose tier is due, and since when: up to a number of each kind, or one.';
 grant execute on function recoup.tiers_due(most integer, only_ bigint) to public;
 
@@ -5728,7 +8421,7 @@ comment on function recoup.wait_for_promotion(class integer, key_ integer, entit
 CREATE OR REPLACE FUNCTION recoup.wake()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 413ec75ef3ef652844363aba4f8448c8
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body bf81b8af2d2d9acf8bd8522384f6ec73
 comment on function recoup.wake() is 'Wakes the workers: this duty, or any, may have work.';
 grant execute on function recoup.wake() to public;
 
@@ -5812,7 +8505,7 @@ CASE status
     WHEN 'half_open'::text THEN 0
     ELSE 4
 END),
-  constraint breaker_probe_subject_check CHECK (probe_subject = ANY (ARRAY['recoup.error'::text, 'cl.gate_zero_attempt'::text, 'recovery.run'::text, 'recovery.candidate'::text])),
+  constraint breaker_probe_subject_check CHECK (probe_subject = ANY (ARRAY['recoup.error'::text, 'cl.gate_zero_attempt'::text, 'recovery.run'::text, 'recovery.candidate'::text, 'partitions.run'::text])),
   constraint breaker_probe_unit_check CHECK (octet_length(probe_unit) >= 1 AND octet_length(probe_unit) <= 500),
   constraint breaker_probe_until_check CHECK (isfinite(probe_until)),
   constraint breaker_probes_check CHECK (probes >= 0),
@@ -5864,6 +8557,7 @@ grant insert (candidate_id, max_wait_s, name, open_until, opened_at, opened_by, 
 grant insert (candidate_id, max_wait_s, name, open_until, opened_at, opened_by, parts, reason, status, wait_s), update (candidate_id, closed_at, closed_by, max_wait_s, open_until, opened_at, opened_by, parts, probe_subject, probe_token, probe_unit, probe_until, probes, reason, status, wait_s) on table recovery.breaker to recoup_operator;
 grant select on table recovery.breaker to recoup_reader;
 grant update (closed_at, closed_by, open_until, probe_subject, probe_token, probe_unit, probe_until, probes, status, wait_s) on table recovery.breaker to recoup_claim_worker;
+grant update (closed_at, closed_by, open_until, probe_subject, probe_token, probe_unit, probe_until, probes, status, wait_s) on table recovery.breaker to recoup_control_plane;
 grant update (closed_at, closed_by, open_until, probe_subject, probe_token, probe_unit, probe_until, probes, status, wait_s) on table recovery.breaker to recoup_error_worker;
 grant update (closed_at, closed_by, open_until, probe_subject, probe_token, probe_unit, probe_until, probes, status, wait_s) on table recovery.breaker to recoup_evaluator;
 grant update (closed_at, closed_by, open_until, probe_subject, probe_token, probe_unit, probe_until, probes, status, wait_s) on table recovery.breaker to recoup_gate;
@@ -5971,6 +8665,7 @@ END) stored,
   constraint candidate_updated_at_check CHECK (isfinite(updated_at)),
   constraint candidate_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
 ) with (fillfactor=60);
+alter table recovery.candidate enable row level security;
 comment on table recovery.candidate is 'One action that may recover a match. Started at most once, within a scope, if approved or if all gates allow it.';
 comment on column recovery.candidate.candidate_id is 'Id of the candidate.';
 comment on column recovery.candidate.failure_match_id is 'The match that it may recover.';
@@ -6049,6 +8744,13 @@ CREATE TRIGGER c_record_candidate_moves_on_update AFTER UPDATE ON recovery.candi
 alter table recovery.candidate enable always trigger c_record_candidate_moves_on_update;
 CREATE TRIGGER d_settle_candidates_on_update AFTER UPDATE ON recovery.candidate REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.settle_candidates();
 alter table recovery.candidate enable always trigger d_settle_candidates_on_update;
+create policy hub on recovery.candidate as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recovery.candidate is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recovery.candidate as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (candidate_id, created_at, decide_by, error_signature, failure_match_id, follows, incident_id, policy_version, proposed_by, recommended_action, subject_kind, updated_at), update (confidence, confidence_basis, confidence_of, evidence, updated_at) on table recovery.candidate to recoup_matcher;
 grant select on table recovery.candidate to recoup_reader;
 grant update (action_name, action_type, confidence_of, cost, effect_made_at, error, execute_by, finished_at, held_for_review, idempotency_key, is_automated, overridden_by, parameters, reported, requires_approval, result, scope_id, skip_reason, status, teaches, timeout_s, updated_at) on table recovery.candidate to recoup_evaluator;
@@ -6075,6 +8777,7 @@ create table recovery.config (
   constraint config_value_check CHECK (octet_length(value::text) <= 100000),
   constraint config_version_check CHECK (version > 0)
 );
+alter table recovery.config enable row level security;
 comment on table recovery.config is 'Keys that programs read, with all their versions; the last one counts. Set by people, or by the action reconfigure.';
 comment on column recovery.config.key is 'The key.';
 comment on column recovery.config.version is 'Number of the version, from 1 without a gap.';
@@ -6100,6 +8803,13 @@ CREATE TRIGGER c_content_config_births_on_insert AFTER INSERT ON recovery.config
 alter table recovery.config enable always trigger c_content_config_births_on_insert;
 CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recovery.config REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('candidate_id');
 alter table recovery.config enable always trigger c_record_control_on_insert;
+create policy hub on recovery.config as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recovery.config is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recovery.config as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (candidate_id, key, reason, set_at, set_by, status, value, version) on table recovery.config to recoup_executor;
 grant insert (candidate_id, key, reason, set_at, set_by, status, value, version) on table recovery.config to recoup_operator;
 grant select on table recovery.config to recoup_reader;
@@ -6125,6 +8835,7 @@ create table recovery.evaluation (
   constraint evaluation_status_check CHECK (status = 'done'::text),
   constraint evaluation_weight_check CHECK (weight >= 0::double precision AND weight <= 1::double precision)
 );
+alter table recovery.evaluation enable row level security;
 comment on table recovery.evaluation is 'What the rules recommended for a match, and on which facts. It never changes.';
 comment on column recovery.evaluation.failure_match_id is 'The match.';
 comment on column recovery.evaluation.evaluation_no is 'Number of the evaluation, from 1.';
@@ -6153,6 +8864,13 @@ CREATE TRIGGER c_content_evaluation_births_on_insert AFTER INSERT ON recovery.ev
 alter table recovery.evaluation enable always trigger c_content_evaluation_births_on_insert;
 CREATE TRIGGER c_record_evaluations_on_insert AFTER INSERT ON recovery.evaluation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_evaluations();
 alter table recovery.evaluation enable always trigger c_record_evaluations_on_insert;
+create policy hub on recovery.evaluation as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recovery.evaluation is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recovery.evaluation as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (errors, evaluated_at, evaluation_no, facts, failure_match_id, fired, policy_version, recommended_action, rules, weight) on table recovery.evaluation to recoup_rule_engine;
 grant select on table recovery.evaluation to recoup_reader;
 
@@ -6172,6 +8890,7 @@ create table recovery.experience (
   constraint experience_source_check CHECK (octet_length(source) <= 500),
   constraint experience_succeeded_check CHECK (succeeded >= 0)
 );
+alter table recovery.experience enable row level security;
 comment on table recovery.experience is 'How often actions made failures go away, counted by day: of all failures, of a source, of a category of a source.';
 comment on column recovery.experience.action_name is 'The action.';
 comment on column recovery.experience.source is 'The source; empty: of all failures.';
@@ -6185,6 +8904,13 @@ CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recovery.experience FOR EACH 
 alter table recovery.experience enable always trigger a_guard_truncate;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.experience FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recovery.experience enable replica trigger a_refuse_replicated;
+create policy hub on recovery.experience as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recovery.experience is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recovery.experience as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (action_name, category, day, ended, source, succeeded), update (ended, succeeded) on table recovery.experience to recoup_matcher;
 grant select on table recovery.experience to recoup_reader;
 
@@ -6243,6 +8969,8 @@ create table recovery.failure_match (
   constraint match_recovered CHECK ((status = 'recovered'::text) = (recovered_at IS NOT NULL)),
   constraint match_reported CHECK ((reported_end IS NULL) = (reported_by IS NULL))
 ) with (fillfactor=80);
+alter table recovery.failure_match enable row level security;
+alter table recovery.failure_match force row level security;
 comment on table recovery.failure_match is 'One failure, to be recovered from. It is evaluated again whenever something happens, until it ends.';
 comment on column recovery.failure_match.failure_match_id is 'Id of the match.';
 comment on column recovery.failure_match.incident_id is 'The incident that it belongs to.';
@@ -6276,6 +9004,7 @@ comment on column recovery.failure_match.recovered_at is 'When the failure was g
 CREATE INDEX match_failing ON recovery.failure_match USING btree (failure_match_id) WHERE evaluation_failures > 0;
 CREATE UNIQUE INDEX match_idempotency ON recovery.failure_match USING btree (source, idempotency_key);
 CREATE INDEX match_incident ON recovery.failure_match USING btree (incident_id, created_at);
+CREATE UNIQUE INDEX match_open ON recovery.failure_match USING btree (subject_ref, subject_kind) WHERE ended_at IS NULL AND subject_kind <> 'outside'::text;
 CREATE INDEX match_subject ON recovery.failure_match USING btree (subject_ref, subject_kind);
 CREATE TRIGGER a_guard_births AFTER INSERT ON recovery.failure_match REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.guard_failure_match_births('recovery.failure_match');
 alter table recovery.failure_match enable always trigger a_guard_births;
@@ -6301,6 +9030,13 @@ CREATE TRIGGER d_queue_failure_match_births_on_insert AFTER INSERT ON recovery.f
 alter table recovery.failure_match enable always trigger d_queue_failure_match_births_on_insert;
 CREATE TRIGGER d_queue_failure_match_moves_on_update AFTER UPDATE ON recovery.failure_match REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.queue_failure_match_moves();
 alter table recovery.failure_match enable always trigger d_queue_failure_match_moves_on_update;
+create policy hub on recovery.failure_match as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR (source = ANY ((( SELECT recoup.hub_names('tables'::text) || recoup.hub_names('sources'::text)))::text[])));
+comment on policy hub on recovery.failure_match is 'Rows of the hub that the transaction is limited to; 9841a69a494ee96bf76111e8b9fdb6b2.';
+create policy workers on recovery.failure_match as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (category, context, created_at, digest, error_code, error_message, error_signature, evaluate_at, failure_match_id, follows, idempotency_key, incident_id, match_until, policy_version, source, subject_kind, subject_ref, updated_at) on table recovery.failure_match to recoup_matcher;
 grant select on table recovery.failure_match to recoup_reader;
 grant update (end_reason, ended_at, evaluate_at, evaluation_failures, evaluation_no, last_failure, recovered_at, status, token, updated_at, wakes) on table recovery.failure_match to recoup_evaluator;
@@ -6322,6 +9058,8 @@ create table recovery.incident (
   constraint incident_source_check CHECK (octet_length(source) >= 1 AND octet_length(source) <= 500),
   constraint incident_status_check CHECK (status = ANY (ARRAY['open'::text, 'closed'::text]))
 );
+alter table recovery.incident enable row level security;
+alter table recovery.incident force row level security;
 comment on table recovery.incident is 'Failures of one source with one signature, while they come. Scopes are opened for incidents.';
 comment on column recovery.incident.incident_id is 'Id of the incident.';
 comment on column recovery.incident.source is 'Where the failures occur: an error table, a kind of run, a system.';
@@ -6351,6 +9089,13 @@ CREATE TRIGGER c_record_incidents_on_insert AFTER INSERT ON recovery.incident RE
 alter table recovery.incident enable always trigger c_record_incidents_on_insert;
 CREATE TRIGGER c_record_incidents_on_update AFTER UPDATE ON recovery.incident REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_incidents();
 alter table recovery.incident enable always trigger c_record_incidents_on_update;
+create policy hub on recovery.incident as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR (source = ANY ((( SELECT recoup.hub_names('tables'::text) || recoup.hub_names('sources'::text)))::text[])));
+comment on policy hub on recovery.incident is 'Rows of the hub that the transaction is limited to; 9841a69a494ee96bf76111e8b9fdb6b2.';
+create policy workers on recovery.incident as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (error_signature, follows, incident_id, opened_at, source), update (opened_at) on table recovery.incident to recoup_matcher;
 grant select on table recovery.incident to recoup_reader;
 grant update (closed_at, status) on table recovery.incident to recoup_evaluator;
@@ -6365,6 +9110,7 @@ create table recovery.lease (
   constraint lease_candidates_check CHECK (cardinality(candidates) > 0),
   constraint lease_lease_until_check CHECK (isfinite(lease_until))
 );
+alter table recovery.lease enable row level security;
 comment on table recovery.lease is 'Claims of candidates, and until when their effects have to be made. Managed by the database.';
 comment on column recovery.lease.token is 'Token of the claim.';
 comment on column recovery.lease.worker is 'Who claimed.';
@@ -6377,6 +9123,13 @@ CREATE TRIGGER a_guard_truncate BEFORE TRUNCATE ON recovery.lease FOR EACH STATE
 alter table recovery.lease enable always trigger a_guard_truncate;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.lease FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recovery.lease enable replica trigger a_refuse_replicated;
+create policy hub on recovery.lease as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recovery.lease is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recovery.lease as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant delete on table recovery.lease to recoup_evaluator;
 grant select on table recovery.lease to recoup_reader;
 
@@ -6397,6 +9150,7 @@ create table recovery.match_queue (
   constraint queue_form_wake_at_check CHECK (isfinite(wake_at)),
   constraint queue_form_worker_check CHECK (octet_length(worker) >= 1 AND octet_length(worker) <= 500)
 ) with (fillfactor=70);
+alter table recovery.match_queue enable row level security;
 comment on table recovery.match_queue is 'Matches that wait for their next evaluation. Managed by the database.';
 comment on column recovery.match_queue.unit is 'The match''s id; round is the number of evaluations that have ended.';
 comment on column recovery.match_queue.part is 'Where the unit is, of a subject in several tables.';
@@ -6417,6 +9171,13 @@ CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery
 alter table recovery.match_queue enable replica trigger a_refuse_replicated;
 CREATE TRIGGER c_record_claims AFTER UPDATE ON recovery.match_queue REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_claims('recovery.failure_match');
 alter table recovery.match_queue enable always trigger c_record_claims;
+create policy hub on recovery.match_queue as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recovery.match_queue is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recovery.match_queue as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table recovery.match_queue to recoup_reader;
 grant update (claimed_at, token, wake_at, worker) on table recovery.match_queue to recoup_evaluator;
 
@@ -6450,6 +9211,7 @@ create table recovery.provenance (
   constraint provenance_event CHECK (event_type = ANY (ARRAY['created'::text, 'rule_evaluated'::text, 'action_selected'::text, 'confidence_updated'::text, 'approved'::text, 'rejected'::text, 'executed'::text, 'effect_made'::text, 'success'::text, 'failure'::text, 'crashed'::text, 'rolled_back'::text, 'skipped'::text, 'manual_override'::text, 'match_created'::text, 'match_evaluated'::text, 'match_resumed'::text, 'match_ended'::text, 'incident_opened'::text, 'incident_closed'::text, 'scope_opened'::text, 'scope_exhausted'::text, 'scope_expired'::text, 'scope_revoked'::text])),
   constraint provenance_logged_at_check CHECK (isfinite(logged_at))
 );
+alter table recovery.provenance enable row level security;
 comment on table recovery.provenance is 'Log of incidents, matches, evaluations, candidates and scopes: every step of each. Append-only.';
 comment on column recovery.provenance.seq is 'Position in the order of all events.';
 comment on column recovery.provenance.xid is 'The transaction that wrote it.';
@@ -6486,6 +9248,13 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON recovery.provenance FOR EACH ST
 alter table recovery.provenance enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.provenance FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recovery.provenance enable replica trigger a_refuse_replicated;
+create policy hub on recovery.provenance as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recovery.provenance is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recovery.provenance as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table recovery.provenance to recoup_reader;
 
 create view recovery.rule (
@@ -6545,6 +9314,8 @@ CASE
 END),
   constraint run_status_check CHECK (status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'crashed'::text]))
 );
+alter table recovery.run enable row level security;
+alter table recovery.run force row level security;
 comment on table recovery.run is 'One execution of work. It ends once: succeeded, failed, or crashed. A retry is a new run.';
 comment on column recovery.run.run_id is 'Identity.';
 comment on column recovery.run.kind is 'What kind of work it is, such as nightly-import. Runs are claimed by kind.';
@@ -6594,6 +9365,13 @@ CREATE TRIGGER c_record_run_births_on_insert AFTER INSERT ON recovery.run REFERE
 alter table recovery.run enable always trigger c_record_run_births_on_insert;
 CREATE TRIGGER c_record_run_moves_on_update AFTER UPDATE ON recovery.run REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_run_moves();
 alter table recovery.run enable always trigger c_record_run_moves_on_update;
+create policy hub on recovery.run as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR (source = ANY ((( SELECT recoup.hub_names('sources'::text) AS hub_names))::text[])));
+comment on policy hub on recovery.run is 'Rows of the hub that the transaction is limited to; 37a0408d21fca9ec0f9d1fcde9d04539.';
+create policy workers on recovery.run as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (candidate_id, created_at, input, kind, owner, queued_at, retry_of, retry_with, source, status) on table recovery.run to recoup_executor;
 grant insert (created_at, heartbeat_at, input, kind, owner, queued_at, source, started_at, status, token, worker_id), update (ended_with, finished_at, heartbeat_at, message, note, notes, owner, result, started_at, status, token, worker_id) on table recovery.run to recoup_runner;
 grant select on table recovery.run to recoup_reader;
@@ -6620,6 +9398,7 @@ create table recovery.run_trace (
   constraint run_trace_event_type_check CHECK (event_type = ANY (ARRAY['queued'::text, 'started'::text, 'note'::text, 'succeeded'::text, 'failed'::text, 'crashed'::text])),
   constraint run_trace_logged_at_check CHECK (isfinite(logged_at))
 );
+alter table recovery.run_trace enable row level security;
 comment on table recovery.run_trace is 'Append-only: what became of each run, written by the recorder of its moves. Heartbeats are not in it.';
 comment on column recovery.run_trace.seq is 'Order over all logs, drawn after the run is locked.';
 comment on column recovery.run_trace.xid is 'Transaction that wrote it; for the settled read.';
@@ -6646,6 +9425,13 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON recovery.run_trace FOR EACH STA
 alter table recovery.run_trace enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recovery.run_trace FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recovery.run_trace enable replica trigger a_refuse_replicated;
+create policy hub on recovery.run_trace as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recovery.run_trace is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recovery.run_trace as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table recovery.run_trace to recoup_reader;
 
 create table recovery.scope (
@@ -6684,6 +9470,7 @@ create table recovery.scope (
   constraint scope_ttl CHECK (expires_at = (opened_at + make_interval(secs => ttl_seconds::double precision))),
   constraint scope_ttl_seconds_check CHECK (ttl_seconds > 0)
 ) with (fillfactor=50);
+alter table recovery.scope enable row level security;
 comment on table recovery.scope is 'A boundary: which actions may be executed for an incident, how often, at what cost, until when.';
 comment on column recovery.scope.scope_id is 'Id of the scope.';
 comment on column recovery.scope.incident_id is 'The incident that it is for.';
@@ -6721,6 +9508,13 @@ CREATE TRIGGER c_record_scope_births_on_insert AFTER INSERT ON recovery.scope RE
 alter table recovery.scope enable always trigger c_record_scope_births_on_insert;
 CREATE TRIGGER c_record_scope_moves_on_update AFTER UPDATE ON recovery.scope REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recovery.record_scope_moves();
 alter table recovery.scope enable always trigger c_record_scope_moves_on_update;
+create policy hub on recovery.scope as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recovery.scope is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recovery.scope as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (allowed_actions, cost_limit, expires_at, incident_id, least_cost, max_attempts, opened_at, opened_by, policy_version, reason, scope_id, ttl_seconds), update (ended_at, status) on table recovery.scope to recoup_scoped_execution;
 grant select on table recovery.scope to recoup_reader;
 grant update (attempts_used, cost_used, ended_at, status) on table recovery.scope to recoup_claim_worker;
@@ -6749,6 +9543,7 @@ create table recovery.task (
   constraint task_status_check CHECK (status = ANY (ARRAY['open'::text, 'done'::text, 'cancelled'::text])),
   constraint task_subject_check CHECK (octet_length(subject) >= 1 AND octet_length(subject) <= 2000)
 );
+alter table recovery.task enable row level security;
 comment on table recovery.task is 'Something that a person is asked to do, with a due time.';
 comment on column recovery.task.task_id is 'Id of the task.';
 comment on column recovery.task.incident_id is 'The incident that it is about.';
@@ -6781,6 +9576,13 @@ CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recovery.task REFERENC
 alter table recovery.task enable always trigger c_record_control_on_insert;
 CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recovery.task REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('ended_by', 'note');
 alter table recovery.task enable always trigger c_record_control_on_update;
+create policy hub on recovery.task as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recovery.task is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recovery.task as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert (action_name, created_at, due_at, incident_id, owner, subject, task_id) on table recovery.task to recoup_executor;
 grant select on table recovery.task to recoup_reader;
 grant update (ended_at, ended_by, note, status) on table recovery.task to recoup_operator;
@@ -6796,7 +9598,7 @@ comment on function recovery.add_runs(kinds text[], sources text[], inputs jsonb
 CREATE OR REPLACE FUNCTION recovery.applicable(action_type text, subject_kind text)
  RETURNS boolean
  LANGUAGE sql
- IMMUTABLE; -- body 1839ea2d5edc55df100bf42a1715cc6c
+ IMMUTABLE; -- body 07a07a4d7bc9e16ee4f6453e00517ffb
 comment on function recovery.applicable(action_type text, subject_kind text) is 'Whether actions of a type can be executed for subjects of a kind.';
 grant execute on function recovery.applicable(action_type text, subject_kind text) to public;
 
@@ -6872,7 +9674,7 @@ grant execute on function recovery.candidate_move_broken(o recovery.candidate, n
 CREATE OR REPLACE FUNCTION recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body d337fbb5caa3e0fae9ef3d6c221c7612
+ STABLE; -- body e3cfc8fb0f1de18f10a43f9c7f6fdb7b
 comment on function recovery.candidate_move_broken(o recovery.candidate, n recovery.candidate, now_ timestamp with time zone, acting text, policy jsonb) is 'The rule that a move of a candidate breaks (recovery.candidate_move_rules), or null.';
 
 grant execute on function recovery.candidate_move_refusal(code_ text, o recovery.candidate, n recovery.candidate, OUT sqlstate text, OUT message text, OUT hint text, OUT detail jsonb) to public;
@@ -7123,7 +9925,7 @@ CREATE OR REPLACE FUNCTION recovery.end_evaluations(units uuid[], tokens uuid[],
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
  SET enable_bitmapscan TO 'off'
- SET jit TO 'off'; -- body d59cd19bf7b5c266a1150b17c4f7ae9b
+ SET jit TO 'off'; -- body 54fe5dfccfdce2f9c23923f2f6ff455e
 comment on function recovery.end_evaluations(units uuid[], tokens uuid[], outcomes text[], failures text[], targets text[], reasons text[], next_at timestamp with time zone[], seen_wakes integer[], OUT ended uuid[], OUT statuses text[]) is 'Ends evaluations: what each match is now, why, and when it is evaluated again; five failures in a row make it stuck.';
 
 CREATE OR REPLACE FUNCTION recovery.end_reported(ids_ uuid[], OUT ended uuid[])
@@ -7152,6 +9954,14 @@ CREATE OR REPLACE FUNCTION recovery.error_heads(refs text[], OUT ref text, OUT e
  SET enable_bitmapscan TO 'off'
  SET jit TO 'off'; -- body fc2e3140bb72ec7f16e089a0cfafa5a8
 comment on function recovery.error_heads(refs text[], OUT ref text, OUT error_table text, OUT error_id bigint, OUT status text, OUT archived_at timestamp with time zone, OUT archive_reason text) is 'The newest error of each lineage (its table and first error), in its table or in the archive.';
+
+CREATE OR REPLACE FUNCTION recovery.errors_before(error_table_ text, lineage bigint)
+ RETURNS SETOF bigint
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 68d27a0057416cb829a2400a7183ee35
+comment on function recovery.errors_before(error_table_ text, lineage bigint) is 'The errors of a lineage, from the first to the newest, each superseded by the next: people act on each.';
+grant execute on function recovery.errors_before(error_table_ text, lineage bigint) to public;
 
 CREATE OR REPLACE FUNCTION recovery.escalate_errors(ids uuid[], refs text[])
  RETURNS integer
@@ -7232,7 +10042,7 @@ CREATE OR REPLACE FUNCTION recovery.guard_breaker_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 8ef98c179a07686b8fbd64fee63776b3
+ SET enable_mergejoin TO 'off'; -- body 74797a7a77dac80b76004ef920d4abe2
 comment on function recovery.guard_breaker_moves() is 'The guard of moves of recovery.breaker, generated from the declaration.';
 grant execute on function recovery.guard_breaker_moves() to public;
 
@@ -7415,6 +10225,17 @@ CREATE OR REPLACE FUNCTION recovery.heartbeat_runs(wanted uuid[], with_tokens uu
 comment on function recovery.heartbeat_runs(wanted uuid[], with_tokens uuid[]) is 'Keeps runs alive, with their tokens. Refused, all of them, if one of them has ended or crashed.';
 grant execute on function recovery.heartbeat_runs(wanted uuid[], with_tokens uuid[]) to public;
 
+CREATE OR REPLACE FUNCTION recovery.held_tables()
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET jit TO 'off'; -- body bd8793bbaf4209c29d663edafd0da90c
+comment on function recovery.held_tables() is 'The tables behind a breaker in which no retry window closes.';
+grant execute on function recovery.held_tables() to public;
+
 CREATE OR REPLACE FUNCTION recovery.hold_errors(refs text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -7429,6 +10250,18 @@ CREATE OR REPLACE FUNCTION recovery.hold_keys(ids uuid[])
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body b6e53db03aa332a8b25b074dba3e0b57
 comment on function recovery.hold_keys(ids uuid[]) is 'Makes others wait who change what these candidates change, until the transaction ends.';
 grant execute on function recovery.hold_keys(ids uuid[]) to public;
+
+CREATE OR REPLACE FUNCTION recovery.hold_matches(ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_bitmapscan TO 'off'; -- body 78551759ad716963f07013009561fbfe
+comment on function recovery.hold_matches(ids uuid[]) is 'Keeps matches from ending until the transaction ends, so that none ends with an open candidate.';
+grant execute on function recovery.hold_matches(ids uuid[]) to recoup_matcher;
 
 CREATE OR REPLACE FUNCTION recovery.hold_scopes(ids uuid[])
  RETURNS void
@@ -7448,7 +10281,7 @@ CREATE OR REPLACE FUNCTION recovery.ingest(sources text[], keys text[], kinds te
  SET enable_bitmapscan TO 'off'
  SET enable_seqscan TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 554e8cbd08651110b634dfa90db96802
+ SET jit TO 'off'; -- body ed000b458cd052a99171bed5163ffe98
 comment on function recovery.ingest(sources text[], keys text[], kinds text[], refs text[], codes text[], messages text[], signatures text[], categories text[], contexts jsonb[], digests bytea[], follow uuid[], named uuid[], OUT ids uuid[], OUT answers text[]) is 'Ingests failures; of each its match, and whether it was created, is known, or differs from what its key stands for.';
 
 CREATE OR REPLACE FUNCTION recovery.is_at_highest_tier(ref text)
@@ -7480,7 +10313,7 @@ CREATE OR REPLACE FUNCTION recovery.is_probing(subject_ text, unit_ text, token_
  RETURNS boolean
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body c596c9f931810b3b6e952895d630b06d
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 622db41a71e702095399389c249d9f21
 comment on function recovery.is_probing(subject_ text, unit_ text, token_ uuid, parts_ text[]) is 'Whether a unit is worked on under this token, and depends on one of these.';
 
 grant execute on function recovery.is_recent(told timestamp with time zone, now_ timestamp with time zone) to public;
@@ -7534,7 +10367,7 @@ CREATE OR REPLACE FUNCTION recovery.last_of_chain(error_table_ text, next_id big
  RETURNS record
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 4d6fe3c8e51b1c65bc28e3f55c4a4b80
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body b122f0fc3efc537a14041eaebc5a295b
 comment on function recovery.last_of_chain(error_table_ text, next_id bigint, OUT id bigint, OUT status text, OUT archived_at timestamp with time zone, OUT archive_reason text) is 'The last error of a chain of superseded ones, from this one on.';
 
 grant execute on function recovery.late_failure_match_reports(units uuid[], tokens uuid[], outcomes text[], failures text[], INOUT ended uuid[], INOUT statuses text[]) to public;
@@ -7585,13 +10418,13 @@ CREATE OR REPLACE FUNCTION recovery.make_effects(ids_ uuid[], tokens uuid[], OUT
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET jit TO 'off'; -- body 9e1e84737bc917bc2edaed93a2db5e98
+ SET jit TO 'off'; -- body 22cf6ccc0de1680a9743718322315e02
 comment on function recovery.make_effects(ids_ uuid[], tokens uuid[], OUT candidates uuid[], OUT statuses text[]) is 'Makes the effects of claimed candidates in this database. Of each: made, late, or why not.';
 
 CREATE OR REPLACE FUNCTION recovery.makes(action_type text, subject_kind text, parameters jsonb DEFAULT NULL::jsonb)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE; -- body 490663afa0f3af7e9235b92fffb23936
+ IMMUTABLE; -- body 2f944d8e3e7c3b0596e1fce63e1463f2
 comment on function recovery.makes(action_type text, subject_kind text, parameters jsonb) is 'What the effect of an action makes in this database and then awaits; nothing: it awaits nothing; null: it is outside.';
 grant execute on function recovery.makes(action_type text, subject_kind text, parameters jsonb) to public;
 
@@ -7658,7 +10491,7 @@ CREATE OR REPLACE FUNCTION recovery.probe_end(subject_ text, unit_ text, token_ 
  RETURNS boolean
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body a5521b3e34c561d5393d06c688d89d24
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body c5925b41f5325e8f1e3a79be7e53ed92
 comment on function recovery.probe_end(subject_ text, unit_ text, token_ uuid) is 'How the unit that tries a breaker ended: true: well; null: it has not.';
 grant execute on function recovery.probe_end(subject_ text, unit_ text, token_ uuid) to public;
 
@@ -7847,6 +10680,13 @@ CREATE OR REPLACE FUNCTION recovery.report_outcomes(ids_ uuid[], tokens uuid[], 
  SET jit TO 'off'; -- body 09bb74f62a76b902a75b12994dd3ee93
 comment on function recovery.report_outcomes(ids_ uuid[], tokens uuid[], outcomes text[], results jsonb[], errors text[], OUT reported uuid[], OUT statuses text[]) is 'The executor''s report on actions outside this database: made, reported before, or late (stored, and not applied).';
 
+CREATE OR REPLACE FUNCTION recovery.requeue_partitions(ids uuid[], refs text[], verb text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 1bc377cd83d690b6dd4647a0bed60007
+comment on function recovery.requeue_partitions(ids uuid[], refs text[], verb text) is 'The actions retry and fallback, for terminal partitions: requeued; and skip: marked, so that the gap is accepted.';
+grant execute on function recovery.requeue_partitions(ids uuid[], refs text[], verb text) to public;
+
 grant execute on function recovery.rescore(ids uuid[], confidences double precision[], evidence_ integer[], bases jsonb[], floor_ double precision, least_ integer, skip_below_ double precision, OUT candidates uuid[], OUT matches uuid[]) to public;
 
 CREATE OR REPLACE FUNCTION recovery.rescore(ids uuid[], confidences double precision[], evidence_ integer[], bases jsonb[], floor_ double precision, least_ integer, skip_below_ double precision, OUT candidates uuid[], OUT matches uuid[])
@@ -7909,7 +10749,7 @@ CREATE OR REPLACE FUNCTION recovery.rule_candidate_births()
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET enable_bitmapscan TO 'off'; -- body 27264b03513b0df49dca1aa377b377ef
+ SET enable_bitmapscan TO 'off'; -- body 5477413ae19869284fc810309d01e7c9
 comment on function recovery.rule_candidate_births() is 'A candidate is created now, for an open match, whose subject is there and is not archived meanwhile.';
 grant execute on function recovery.rule_candidate_births() to public;
 
@@ -7945,8 +10785,8 @@ CREATE OR REPLACE FUNCTION recovery.rule_match_births()
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET enable_bitmapscan TO 'off'; -- body f53467a568e7e0fe79c2f2e8bfd96abf
-comment on function recovery.rule_match_births() is 'A match is created now, in an open incident, and evaluated at once.';
+ SET enable_bitmapscan TO 'off'; -- body 13bf8b2e64b29a50dd9e22b1ca6bc407
+comment on function recovery.rule_match_births() is 'A match is created now, in an open incident, is evaluated at once, and follows one of its subject that has ended.';
 grant execute on function recovery.rule_match_births() to public;
 
 CREATE OR REPLACE FUNCTION recovery.rule_match_moves()
@@ -7956,8 +10796,10 @@ CREATE OR REPLACE FUNCTION recovery.rule_match_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 234ff6f06430277353516b5315770182
-comment on function recovery.rule_match_moves() is 'A match ends now, with a reason; and it always has a next evaluation.';
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'; -- body ad4ceee4e1cfeeedf19eaa51f0bd8726
+comment on function recovery.rule_match_moves() is 'A match ends now, with a reason and without an open candidate; and it always has a next evaluation.';
 grant execute on function recovery.rule_match_moves() to public;
 
 CREATE OR REPLACE FUNCTION recovery.rule_run_births()
@@ -7971,7 +10813,7 @@ grant execute on function recovery.rule_run_births() to public;
 CREATE OR REPLACE FUNCTION recovery.rule_scope_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2fd1c3709e6567f2fa98e658d4ad71c4
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 004de42b1ff84afaf5fd75a96d3b7e0d
 comment on function recovery.rule_scope_births() is 'A scope is opened now, for an open incident, with known actions that no other active scope of it allows.';
 grant execute on function recovery.rule_scope_births() to public;
 
@@ -8032,7 +10874,7 @@ CREATE OR REPLACE FUNCTION recovery.select_actions(ids uuid[], actions text[], t
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET jit TO 'off'; -- body 2d91492f8f1bb3b093f018eff9c24c31
+ SET jit TO 'off'; -- body 60542ede2b05ec54ebaf091104d725fa
 comment on function recovery.select_actions(ids uuid[], actions text[], types text[], parameters_ jsonb[], costs integer[], timeouts integer[], automated boolean[], approvals boolean[], scopes uuid[], execute_by_ timestamp with time zone[], keys text[], held boolean[]) is 'Selects the actions of pending candidates, with their scopes.';
 
 CREATE OR REPLACE FUNCTION recovery.served_as(action_name text, action_type text, parameters jsonb)
@@ -8071,7 +10913,7 @@ CREATE OR REPLACE FUNCTION recovery.settle_effects(ids uuid[], types text[], kin
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_nestloop TO 'on'
  SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'; -- body 153ce19d3325fdae543d2454926c2b07
+ SET enable_bitmapscan TO 'off'; -- body 1c28455da42bd62f5cb3954beec1cb6f
 comment on function recovery.settle_effects(ids uuid[], types text[], kinds text[], matches uuid[], incidents uuid[], actions text[], parameters_ jsonb[], keys text[], approvers text[]) is 'Makes the effects of candidates in this database, by kind, in sets.';
 
 CREATE OR REPLACE FUNCTION recovery.settle_probes(now_ timestamp with time zone DEFAULT recoup.now())
@@ -8123,7 +10965,7 @@ CREATE OR REPLACE FUNCTION recovery.standings(kinds text[], refs text[], OUT kin
  RETURNS SETOF record
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 60e1d8e0613078aec16ef3fbcb3d098e
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 6df79a4c881ef005d2e1704e9b69317b
 comment on function recovery.standings(kinds text[], refs text[], OUT kind text, OUT ref text, OUT standing text, OUT unit text, OUT status text) is 'The condition of each subject or started unit: failed, busy, good or gone; the newest unit of it; and its status.';
 
 grant execute on function recovery.start_probe(parts_ text[], subject_ text, unit_ text, token_ uuid, until_ timestamp with time zone, now_ timestamp with time zone) to public;
@@ -8175,8 +11017,8 @@ CREATE OR REPLACE FUNCTION recovery.waiting_behind(parts_ text[], most integer)
  RETURNS bigint
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 2563758005ea56cb7c4053165c20e8ae
-comment on function recovery.waiting_behind(parts_ text[], most integer) is 'How many errors, intakes, runs and candidates wait that depend on a breaker, counted up to a number of each.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body c98438f81aa98ede46c1596bf3dc8909
+comment on function recovery.waiting_behind(parts_ text[], most integer) is 'How many units of each kind wait that depend on a breaker, counted up to a number of each.';
 grant execute on function recovery.waiting_behind(parts_ text[], most integer) to public;
 
 CREATE OR REPLACE FUNCTION recovery.wake_matches(ids uuid[])

@@ -43,13 +43,14 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 class Reach:
     """Where connections to sites may go."""
 
-    def __init__(self, allowed_networks: Iterable[str] = ()) -> None:
+    def __init__(self, allowed_networks: Iterable[str] = (), *, public: bool = True) -> None:
         self._allowed: Sequence[Network] = tuple(map(ip_network, allowed_networks))
+        self._public = public  # also every public address
 
     def allows(self, address: Address) -> bool:
         """Whether a site at this address may be asked."""
         plain = unwrapped(address)
-        return any(plain in network for network in self._allowed) or is_public(plain)
+        return any(plain in network for network in self._allowed) or (self._public and is_public(plain))
 
     def allowed(self, addresses: Iterable[Address]) -> tuple[Address, ...]:
         """Those that may be asked, as they are connected to: an IPv4 address inside an IPv6 one is taken out."""

@@ -31,6 +31,8 @@ LINGER_S = 0.1  # an outcome waits this long for others before it is written
 ENOUGH = 3  # written sooner, and more is claimed, when a third of those that may run at once have ended
 UNREACHABLE_PAUSE_S = 1.0
 UNREACHABLE = (errors.OperationalError, errors.InterfaceError)  # the server is the problem, not a unit: tried again
+# Of the class of the former, and yet about rows that somebody holds, or one statement: a unit may be the problem.
+OF_A_UNIT = (errors.LockNotAvailable, errors.QueryCanceled, errors.DeadlockDetected)
 
 
 class Turn(NamedTuple):
@@ -85,6 +87,9 @@ class Work(Generic[Unit, Outcome]):
     at_once: int
     lease_s: float  # outcomes are kept this long while the server is unreachable
     grace_s: float  # after its lease, before a unit is abandoned
+    runs_s: float | None = None  # how long a unit may run whose lease is extended meanwhile; None: as long as its lease
+    is_held: Callable[[Unit], bool] = lambda _: True  # False: its lease is lost, whatever time is left; with poll_s
+    abandoned: Callable[[Unit, "Future[Outcome]"], None] = lambda *_: None
     poll_s: float = math.inf  # while units run, more is claimed at least this often: what is due does not wait for them
     overrun: "Overrun[Unit, Outcome]" = field(default_factory=lambda: Overrun())
     goes_on: Callable[[], bool] = lambda: True  # False: nothing more is claimed, and the flow ends when its units have
@@ -122,7 +127,8 @@ class Flow(Generic[Unit, Outcome]):
             return
         number = next(self._numbers)
         future = self.work.start(unit)
-        self._running[number] = (unit, future, time.monotonic() + self.work.lease_s + self.work.grace_s)
+        runs_s = self.work.lease_s if self.work.runs_s is None else self.work.runs_s
+        self._running[number] = (unit, future, time.monotonic() + runs_s + self.work.grace_s)
         future.add_done_callback(lambda future: self._ended.put((number, future)))
 
     def _room(self) -> int:
@@ -165,9 +171,11 @@ class Flow(Generic[Unit, Outcome]):
 
     def _abandon(self) -> None:
         now = time.monotonic()
-        for number in [number for number, (_, _, patience) in self._running.items() if now > patience]:
+        over = [n for n, (unit, _, patience) in self._running.items() if now > patience or not self.work.is_held(unit)]
+        for number in over:
             unit, future, _ = self._running.pop(number)
             self.work.overrun.add(unit, self.work.name(unit), future)
+            self.work.abandoned(unit, future)
             self._log.error("no outcome within its lease; abandoned", unit=self.work.name(unit))
 
     # The database's side ---------------------------------------------------------------------------------------------

@@ -27,6 +27,10 @@ class Context(Protocol):
     def settings(self) -> Settings: ...
 
     @property
+    def conninfo(self) -> str:
+        """Of the database, for work in other processes."""
+
+    @property
     def policy(self) -> Policy: ...
 
     def transaction(self) -> AbstractContextManager[Transaction]: ...

@@ -6,6 +6,7 @@ What an operator can rely on:
   and counted, and it is tried again after growing pauses.
 - A batch and its tally are one transaction. Killed in the middle, it is rolled back; another worker does it.
 - A duty is woken by notifications, and polls at least every cadence; less often the longer there is nothing to do.
+- A duty that cannot continue in this process stops the worker, which then exits with a status that is not 0.
 - When stopped, it finishes the batches in progress and unregisters.
 - It works with its own release of the schema and with later ones of the same epoch; with another epoch it stops.
 """
@@ -19,7 +20,7 @@ from uuid import UUID
 
 import psycopg
 
-from recoup import observe, pauses, policy
+from recoup import observe, pauses, policy, tracing
 from recoup.database.connection import Actor, Database, Transaction, connect
 from recoup.database.releases import Release, check_schema
 from recoup.lifecycles.declaration import Authority
@@ -29,6 +30,7 @@ from recoup.settings import Settings
 from recoup.worker import register
 from recoup.worker.duty import Context, Duty
 from recoup.worker.policy import WorkerPolicy
+from recoup.worker.stopping import WorkerStopped
 
 CHANNEL = "recoup_wake"
 MIN_IDLE_S = 0.2  # the first pause after a batch that found nothing to do; doubled up to the cadence
@@ -119,6 +121,11 @@ class WorkerLoop:
             report = time.monotonic() - reported_at >= self._heartbeat_s
             try:
                 done = self._batch(duty, report=report)
+            except WorkerStopped as refusal:
+                self._failed(duty, refusal)
+                self.refusal = refusal
+                self.stop()
+                return
             except Exception as error:  # noqa: BLE001 - it must not end the other duties
                 self._failed(duty, error)
                 # When the good units could be done one by one, only the bad ones are left.
@@ -152,6 +159,7 @@ class WorkerLoop:
         if done:
             observe.UNITS.labels(duty.name).inc(done)
             observe.SECONDS.labels(duty.name).observe(seconds)
+            tracing.batch(duty.name, duty.authority.value, seconds, done=done)
             self._log.info(
                 "batch done", duty=duty.name, authority=duty.authority.value, done=done, seconds=_round(seconds)
             )
@@ -169,6 +177,7 @@ class WorkerLoop:
         if done:
             seconds = time.monotonic() - begun
             observe.SECONDS.labels(duty.name).observe(seconds)
+            tracing.batch(duty.name, duty.authority.value, seconds, done=done)
             self._log.info(
                 "flow done", duty=duty.name, authority=duty.authority.value, done=done, seconds=_round(seconds)
             )
@@ -179,6 +188,7 @@ class WorkerLoop:
 
     def _failed(self, duty: Duty, error: Exception) -> None:
         observe.BATCHES.labels(duty.name, "failed").inc()
+        tracing.batch(duty.name, duty.authority.value, 0, failure=error)
         failure = error.happened if isinstance(error, Refusal) else f"{type(error).__name__}: {error}"
         known = isinstance(error, Refusal | psycopg.Error)
         self._log.error(
@@ -327,6 +337,10 @@ class _WorkerContext:
     @property
     def settings(self) -> Settings:
         return self._worker.database.settings
+
+    @property
+    def conninfo(self) -> str:
+        return self._worker.database.conninfo
 
     @property
     def policy(self) -> Policy:

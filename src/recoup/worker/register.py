@@ -88,6 +88,11 @@ def tally_failure(tx: Transaction, worker_id: UUID, duty: str, failure: str) -> 
     tx.execute(Q["tally_failure"], {"worker_id": worker_id, "duty": duty, "failure": text})
 
 
+def alive(tx: Transaction, *, within_s: float) -> list[tuple[str, str, int]]:
+    """Name, host and process of running workers whose last heartbeat is not older."""
+    return [(str(name), str(host), int(pid)) for name, host, pid in tx.execute(Q["alive"], {"within_s": within_s})]
+
+
 def workers(tx: Transaction, *, limit: int = 100) -> list[RegisteredWorker]:
     """Workers, running ones first."""
     with tx.cursor(row_factory=class_row(RegisteredWorker)) as cursor:

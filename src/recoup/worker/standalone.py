@@ -16,6 +16,7 @@ class Standalone:
         self.name = name
         self.authority = authority
         self.settings: Settings = database.settings
+        self.conninfo = database.conninfo
         self.stopping = False
         self._database = database
         self._actor = actor or Actor("system", name)

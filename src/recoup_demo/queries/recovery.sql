@@ -27,6 +27,10 @@ update recovery.task t
    set status = 'cancelled', ended_at = recoup.now(), ended_by = recoup.acting_id(), note = 'not needed any more'
  where t.task_id = (select t.task_id from recovery.task t where t.status = 'open' order by t.task_id desc limit 1);
 
+-- name: queued_notice
+select d.delivery_id from recoup.delivery d where d.status = 'queued' and d.origin = 'candidate'
+ order by d.delivery_id desc limit 1;
+
 -- name: due_now
 update recovery.failure_match m set evaluate_at = recoup.now(), wakes = m.wakes + 1, updated_at = recoup.now()
  where m.failure_match_id = %(match)s;

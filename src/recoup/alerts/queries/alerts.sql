@@ -58,7 +58,7 @@ select r.rule, b.key, r.signal, b.unit, r.above::float8, r.severity, r.action, b
             when b.above_since is not null then 'above'
             else 'ok' end as condition,
        recoup.alert_silenced(p.policy, r.rule, coalesce(b.key, 'overall'), recoup.now()) as silenced,
-       coalesce(a.fired_at, b.above_since) as since
+       case when b.value is not null or a.alert_id is not null then coalesce(a.fired_at, b.above_since) end as since
   from (select recoup.alert_policy() as policy offset 0) p
  cross join lateral recoup.alert_rules(p.policy) r
   left join recoup.alert_gauge b on b.rule = r.rule

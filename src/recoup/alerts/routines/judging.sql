@@ -68,20 +68,19 @@ begin
   update recoup.silence s set status = 'expired', ended_at = now_ where s.status = 'active' and s.until <= now_;
   get diagnostics expired = row_count;
 
-  -- Ended: low enough for long enough, or without a value for too long. Notified if it was
-  -- notified that it fires, also in a silence: a pager waits for it.
+  -- Ended: low enough for long enough, or without a value for too long. Its routes are those that were notified that it
+  -- fires, also in a silence and whatever the policy has for it now: a pager waits for it. A full route gets it too: it
+  -- is one for each alert that the route was notified of, so that what waits stays bounded.
   update recoup.alert a
      set status = e.status, last_value = b.value, worst_value = greatest(a.worst_value, b.worst),
-         updated_at = e.at, ended_at = e.at, routes = w.room,
-         unsent = a.unsent + cardinality(w.wanted) - cardinality(w.room)
+         updated_at = e.at, ended_at = e.at, routes = e.routes
     from recoup.alert_gauge b
    cross join lateral (select case when b.below_since <= recovered and b.value is not null then 'recovered'
                                    when b.seen_at <= no_data and b.value is null then 'no_data' end as status) j
    cross join lateral (
      select a.alert_id, j.status, greatest(a.updated_at, now_) as at,
-            case when a.notices > 0 then recoup.alert_routes(policy, a.action, a.key) else '{}' end as wanted
+            case when a.notices > 0 then recoup.notified_routes(a.alert_id) else '{}' end as routes
        from recoup.alert a where a.rule = b.rule and a.key = b.key and a.status = 'firing' limit 1) e
-   cross join lateral (select e.wanted, recoup.routes_with_room(e.wanted) as room) w
    where a.alert_id = e.alert_id and e.status is not null;
   get diagnostics ended = row_count;
 

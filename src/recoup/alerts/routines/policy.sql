@@ -57,18 +57,29 @@ comment on function recoup.alert_silenced(jsonb, text, text, timestamptz) is
 
 create or replace function recoup.alert_routes(policy jsonb, action_ text, key_ text) returns text[]
 language sql stable as $$
-  -- The routes of the key, of the owner of the error table that is the key, or of the action. Those that are gone
-  -- from the policy lead nowhere.
+  -- The routes of the key, of the owner of the error table that is the key, of the owner who is the key, or of the
+  -- action. Those that are gone from the policy lead nowhere.
   select coalesce(array_agg(distinct r.route order by r.route), '{}')
     from (select policy -> 'actions' -> action_ as a, p.figures
             from recoup.policy p order by p.version desc limit 1) x
    cross join lateral jsonb_array_elements_text(coalesce(
      x.a -> 'by_key' -> key_,
      x.a -> 'by_owner' -> (x.figures #>> array['errors', 'tables', key_, 'owner']),
+     x.a -> 'by_owner' -> key_,
      x.a -> 'routes')) r (route)
    where x.figures -> 'deliveries' -> 'routes' ? r.route
 $$;
 comment on function recoup.alert_routes(jsonb, text, text) is 'The routes that an action notifies by, for a key.';
+
+create or replace function recoup.notified_routes(alert_id_ uuid) returns text[]
+language sql stable as $$
+  select coalesce(array_agg(distinct r.route order by r.route), '{}')
+    from recoup.alert_event v
+   cross join lateral unnest(v.routes) r (route)
+   where v.alert_id = alert_id_ and recoup.delivery_policy() -> 'routes' ? r.route
+$$;
+comment on function recoup.notified_routes(uuid) is
+'The routes that an alert has notified, as far as the policy still has them.';
 
 create or replace function recoup.alert_rules(policy jsonb)
   returns table (rule text, signal text, above numeric, severity text, action text, for_ interval, patterns jsonb)

@@ -61,3 +61,29 @@ select d.route, count(*)
            and d.outcome <> 'CANCELLED' and d.origin <> 'heartbeat'
          limit %(most)s) d
  group by d.route;
+
+-- name: waiting_by_route
+-- Due for some time, and claimed by no worker: none runs, or none has what the route needs. Not where people paused it;
+-- not heartbeats, and not notices that wait for an earlier one of their alert. Counted up to a number for each route.
+with recursive waiting (route) as (
+  (select q.part from recoup.delivery_queue q where q.token is null order by q.part limit 1)
+  union all
+  select (select q.part from recoup.delivery_queue q where q.token is null and q.part > w.route order by q.part limit 1)
+    from waiting w where w.route is not null)
+select w.route, n.deliveries, n.since
+  from waiting w
+ cross join lateral (
+   select count(*) as deliveries, min(d.wake_at) as since
+     from (select q.wake_at
+             from recoup.delivery_queue q
+            cross join lateral (select d.origin from recoup.delivery d where d.delivery_id = q.unit limit 1) d
+            where q.part = w.route and q.token is null
+              and q.wake_at < (select recoup.now()) - make_interval(secs => %(after_s)s)
+              and d.origin <> 'heartbeat' and not recoup.delivery_is_behind(q.unit)
+            order by q.wake_at limit %(most)s) d) n
+ where w.route is not null and n.deliveries > 0
+   and not exists (
+     select from recoup.pause p
+      where p.status = 'PAUSED'
+        and (p.scope = 'global' or p.scope = 'duty' and p.scope_id = 'deliver'
+             or p.scope = 'table' and p.scope_id = 'recoup.delivery'));

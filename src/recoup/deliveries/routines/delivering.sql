@@ -29,7 +29,8 @@ begin
            attempts = d.attempts + 1,
            next_try_at = case when s.status = 'queued'
              then now_ + recoup.delivery_wait((t.route ->> 'base_s')::integer, (t.route ->> 'cap_s')::integer,
-                                              t.round + 1)
+                                              -- Not doubled for a heartbeat: while it waits, no other is queued.
+                                              case when d.origin = 'heartbeat' then 1 else t.round + 1 end)
              else d.next_try_at end,
            token = t.token,
            outcome = t.outcome,

@@ -35,7 +35,8 @@ select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.err
  order by e.error_id desc limit %(limit)s;
 
 -- name: park_queue
--- What waits for its review: along the index of breaches, and along that of the clocks that run.
+-- What waits for its review: along the index of breaches, and along that of the clocks that run. A review that came too
+-- late was one.
 select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.error_message, e.error_signature,
        e.severity, e.category, e.status, e.disposition, e.retry_count, e.max_retries, e.next_retry_at,
        (select q.worker from recoup.error_queue q where q.unit = e.error_id) as leased_by,
@@ -46,12 +47,14 @@ select e.error_id, e.error_table, e.outreach_id, e.work_key, e.error_code, e.err
   (select e.* from recoup.error e
     where e.error_table = any(%(tables)s::text[]) and e.status in ('PARKED', 'ESCALATED') and e.archived_at is null
       and e.sla_breached_at is not null
+      and not coalesce(e.last_reviewed_at > e.escalated_at, false)
       and {matching}
     order by e.sla_due_at limit %(limit)s)
   union all
   (select e.* from recoup.error e
     where e.error_table = any(%(tables)s::text[]) and e.status in ('PARKED', 'ESCALATED') and e.archived_at is null
       and e.sla_met_at is null and e.sla_breached_at is null
+      and not coalesce(e.last_reviewed_at > e.escalated_at, false)
       and {matching}
     order by e.sla_due_at limit %(limit)s)) e
  order by e.sla_due_at, e.error_id limit %(limit)s;

@@ -10,6 +10,50 @@ select e.error_table, recoup.event_flags(e) as flags, count(*) as events,
  where e.logged_at > %(since)s and e.logged_at <= %(until)s
  group by 1, 2;
 
+-- name: tally
+select recoup.tally_errors();
+
+-- name: tally_lag
+-- A worker counts every 15 seconds; what is later than a minute is late.
+select extract(epoch from recoup.now() - m.counted_at)::float8 - 60
+  from recoup.error_tally_mark m where m.counted_at < (select recoup.now()) - interval '60 seconds';
+
+-- name: mark
+-- What is counted in recoup.error_tally, if that is complete for the window. The cluster's own transactions only: after
+-- a restore others have the same numbers.
+select m.counted_before::text, m.incarnation, m.first_slot
+  from (select m.*, recoup.tally_slot(%(since)s) + interval '5 minutes' as first_slot
+          from recoup.error_tally_mark m) m
+ where m.since <= m.first_slot and m.incarnation = (select max(i.incarnation) from recoup.incarnation i);
+
+-- name: tallied
+-- The same as happened, in one snapshot: from counts where these are complete, and else from events. That are those in
+-- the window of the slot in which it begins, and those that were not counted yet. %(counted_before)s is an earlier
+-- mark, by which the plan can be chosen.
+select k.error_table, k.flags, sum(k.events)::bigint as events, max(k.last_old) as last_old
+  from (select t.error_table, t.flags, t.events,
+               case when t.slot < recoup.tally_slot(%(hour_ago)s) then t.last_at end as last_old
+          from recoup.error_tally t where t.slot >= %(first_slot)s
+        union all
+        -- The slot in which the window begins.
+        select e.error_table, recoup.event_flags(e), 1, case when e.logged_at <= %(hour_ago)s then e.logged_at end
+          from recoup.error_event e
+         where e.logged_at > %(since)s and e.logged_at < %(first_slot)s
+           and (e.incarnation, e.xid) < (select m.incarnation, m.counted_before from recoup.error_tally_mark m)
+        union all
+        -- Not counted yet.
+        select e.error_table, recoup.event_flags(e), 1, case when e.logged_at <= %(hour_ago)s then e.logged_at end
+          from recoup.error_event e
+         where e.xid >= %(counted_before)s::xid8 and e.incarnation = %(incarnation)s
+           and (e.incarnation, e.xid) >= (select m.incarnation, m.counted_before from recoup.error_tally_mark m)
+           and e.logged_at > %(since)s and e.logged_at <= %(until)s
+        union all
+        -- Counted already, and not older than an hour as a whole: when the last one before that was.
+        select e.error_table, recoup.event_flags(e), 0, e.logged_at
+          from recoup.error_event e
+         where e.logged_at >= recoup.tally_slot(%(hour_ago)s) and e.logged_at <= %(hour_ago)s) k
+ group by 1, 2;
+
 -- name: again
 -- What of this was counted too often, as numbers below 0. Only to an error that is unparked things can happen again, so
 -- only those are read: each counts once; and those that are parked now are counted by gauges.
@@ -79,14 +123,27 @@ select array[{counts}]::bigint[] from recoup.error_queue q;
 count(*) filter (where q.part = {name})
 
 -- name: processed
--- A period that is only partly in the window counts in proportion.
+-- A period that is only partly in the window counts in proportion. first_from: since when the hub reports, if that was
+-- in the window and its reports say from when.
 select p.error_table, max(p.period_to) as last_to,
        sum(p.count * case when p.period_from >= %(since)s then 1
                           else date_part('epoch', p.period_to - %(since)s)
-                               / date_part('epoch', p.period_to - p.period_from) end) as processed
+                               / date_part('epoch', p.period_to - p.period_from) end) as processed,
+       case when bool_and(p.period_from < p.period_to) and min(p.period_from) > %(since)s
+                 and not exists (select from recoup.processed b
+                                  where b.error_table = p.error_table and b.period_to <= %(since)s)
+            then min(p.period_from) end as first_from
   from recoup.processed p
  where p.period_to > %(since)s and p.period_to <= %(until)s
  group by p.error_table;
+
+-- name: unrated
+-- Errors of the window that were recorded before their hub began to report.
+select g.error_table, count(*) as unrated
+  from unnest(%(tables)s::text[], %(firsts)s::timestamptz[]) g (error_table, first_from)
+  join recoup.error_event e on e.error_table = g.error_table and e.event_type = 'RECORDED'
+ where e.logged_at > %(since)s and e.logged_at < g.first_from
+ group by g.error_table;
 
 -- name: trend
 -- Events by table and by how many steps of time before the end they happened.

@@ -9,6 +9,9 @@ select e.outreach_id, e.error_table, e.error_id, e.error_code, e.error_message, 
  cross join p
  order by e.outreach_id, e.created_at, e.error_id limit %(limit)s;
 
+-- name: blocking_owners
+select o.outreach_id, o.owners from recoup.blocking_owners(%(entities)s::uuid[]) o;
+
 -- name: count_blocking
 select count(*) from recoup.blocking_errors(%(entities)s::uuid[]);
 

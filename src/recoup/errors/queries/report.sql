@@ -9,8 +9,8 @@ select e.error_table,
        count(*) filter (where e.to_status = 'RESOLVED' and e.from_status <> 'RESOLVED') as resolved,
        count(*) filter (where e.event_type = 'ARCHIVED') as archived,
        count(*) filter (where e.event_type = 'ARCHIVED' and e.facts @> '{"was_blocking": true}') as expired_blocking,
-       -- Of a release that has the clock of reviews; until then there are none.
-       count(*) filter (where e.event_type = 'SLA_BREACHED') as sla_breached
+       -- With those that a person ended too late, before the task on tiers had marked them.
+       count(*) filter (where e.event_type = 'SLA_BREACHED' or e.facts @> '{"unmarked": true}') as sla_breached
   from recoup.error_event e
  where e.logged_at >= %(since)s and e.logged_at < %(until)s
  group by e.error_table;

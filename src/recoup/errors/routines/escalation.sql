@@ -82,27 +82,34 @@ declare
   second constant interval := make_interval(hours => (policy #>> '{escalation,tier_2,after_hours}')::integer);
   third  constant interval := make_interval(hours => (policy #>> '{escalation,tier_3,after_hours}')::integer);
 begin
-  -- A range of an index for the clocks, and one for each tier: what is not due is not read.
+  -- A range of an index for the clocks, and one for each tier: what is not due is not read. With CASE as in the index:
+  -- COALESCE is no condition of an index where a table has a policy.
   return query
   (select e.error_table, e.error_id, e.sla_due_at, true from recoup.error e
     where e.status in ('PARKED', 'ESCALATED') and e.archived_at is null and e.sla_met_at is null
       and e.sla_breached_at is null and e.sla_due_at < now_ and (only_ is null or e.error_id = only_)
     order by e.sla_due_at limit most)
   union all
-  (select e.error_table, e.error_id, coalesce(e.parked_since, e.parked_at), false from recoup.error e
+  (select e.error_table, e.error_id, s.since, false
+     from recoup.error e
+    cross join lateral (select case when e.parked_since is null then e.parked_at else e.parked_since end as since) s
     where e.status in ('PARKED', 'ESCALATED') and e.archived_at is null and e.escalation_level = 0
       and (only_ is null or e.error_id = only_)
-    order by coalesce(e.parked_since, e.parked_at) limit most)
+    order by s.since limit most)
   union all
-  (select e.error_table, e.error_id, coalesce(e.parked_since, e.parked_at) + second, false from recoup.error e
+  (select e.error_table, e.error_id, s.since + second, false
+     from recoup.error e
+    cross join lateral (select case when e.parked_since is null then e.parked_at else e.parked_since end as since) s
     where e.status in ('PARKED', 'ESCALATED') and e.archived_at is null and e.escalation_level = 1
-      and coalesce(e.parked_since, e.parked_at) < now_ - second and (only_ is null or e.error_id = only_)
-    order by coalesce(e.parked_since, e.parked_at) limit most)
+      and s.since < now_ - second and (only_ is null or e.error_id = only_)
+    order by s.since limit most)
   union all
-  (select e.error_table, e.error_id, coalesce(e.parked_since, e.parked_at) + third, false from recoup.error e
+  (select e.error_table, e.error_id, s.since + third, false
+     from recoup.error e
+    cross join lateral (select case when e.parked_since is null then e.parked_at else e.parked_since end as since) s
     where e.status in ('PARKED', 'ESCALATED') and e.archived_at is null and e.escalation_level = 2
-      and coalesce(e.parked_since, e.parked_at) < now_ - third and (only_ is null or e.error_id = only_)
-    order by coalesce(e.parked_since, e.parked_at) limit most);
+      and s.since < now_ - third and (only_ is null or e.error_id = only_)
+    order by s.since limit most);
 end $$;
 comment on function recoup.tiers_due(integer, bigint) is
 'Parked errors whose review is overdue, or whose tier is due, and since when: up to a number of each kind, or one.';

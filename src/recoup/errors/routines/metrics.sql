@@ -38,6 +38,69 @@ comment on function recoup.event_flags(recoup.error_event) is
 'What metrics count of an event: 1 recorded, 2 ignored, 4 came to be parked, 8 its retries ended, 16 none was left, '
 '32 is parked no more, 64 was escalated by a person or at level 2 or higher until then.';
 
+create or replace function recoup.tally_slot(at timestamptz) returns timestamptz
+language sql immutable parallel safe as $$
+  select date_bin(interval '5 minutes', at, timestamptz '2000-01-01 00:00:00+00')
+$$;
+comment on function recoup.tally_slot(timestamptz) is 'The beginning of the five minutes that a time is in.';
+
+create or replace function recoup.tally_errors() returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  now_    constant timestamptz := recoup.now();
+  cluster constant integer := recoup.present_incarnation();
+  -- Transactions before this one have ended: their events are there, or never will be.
+  upto    constant xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  oldest  constant timestamptz := recoup.tally_slot(now_ - interval '25 hours');
+  mark    recoup.error_tally_mark;
+  counted bigint;
+begin
+  -- The worker that counts holds the row until the counts are written: every event is counted once.
+  -- Not more often than every ten seconds, however much happens.
+  select * into mark from recoup.error_tally_mark m
+   where m.counted_at is null or m.counted_at > now_ or m.counted_at <= now_ - interval '10 seconds'
+     or m.incarnation <> cluster
+     for no key update skip locked;
+  if not found then
+    return 0;
+  end if;
+  if mark.incarnation is distinct from cluster then
+    -- For the first time, or in another cluster, whose transactions have numbers of its own. Older ones have ended.
+    delete from recoup.error_tally;
+    mark.since := oldest;
+    with seen as materialized (
+      select recoup.tally_slot(e.logged_at) as slot, e.error_table, recoup.event_flags(e) as flags, count(*) as events,
+             max(e.logged_at) as last_at
+        from recoup.error_event e
+       where e.logged_at >= oldest and (e.incarnation <> cluster or e.xid < upto)
+       group by 1, 2, 3),
+    put as (
+      insert into recoup.error_tally (slot, error_table, flags, events, last_at)
+      select s.slot, s.error_table, s.flags, s.events, s.last_at from seen s)
+    select coalesce(sum(s.events), 0) into counted from seen s;
+  else
+    with seen as materialized (
+      select recoup.tally_slot(e.logged_at) as slot, e.error_table, recoup.event_flags(e) as flags, count(*) as events,
+             max(e.logged_at) as last_at
+        from recoup.error_event e
+       where e.xid >= mark.counted_before and e.xid < upto and e.incarnation = cluster and e.logged_at >= oldest
+       group by 1, 2, 3),
+    put as (
+      insert into recoup.error_tally as t (slot, error_table, flags, events, last_at)
+      select s.slot, s.error_table, s.flags, s.events, s.last_at from seen s
+      on conflict (slot, error_table, flags) do update
+        set events = t.events + excluded.events, last_at = greatest(t.last_at, excluded.last_at))
+    select coalesce(sum(s.events), 0) into counted from seen s;
+  end if;
+  delete from recoup.error_tally t where t.slot < oldest;
+  update recoup.error_tally_mark m
+     set incarnation = cluster, since = greatest(mark.since, oldest), counted_at = now_,
+         counted_before = case when mark.incarnation = cluster then greatest(mark.counted_before, upto) else upto end;
+  return counted;
+end $$;
+comment on function recoup.tally_errors() is
+'Counts the events of errors whose transactions have ended since the last time. Returns how many.';
+
 create or replace function recoup.stamp_processed() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

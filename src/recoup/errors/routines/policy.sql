@@ -78,7 +78,9 @@ language sql stable as $$
      and not (e.status = 'RETRY_PENDING' and coalesce(e.retry_until <= now_, false))
      and (e.status not in ('PARKED', 'ESCALATED')
           or e.parked_at < now_ - make_interval(hours => 24 * (policy ->> 'keep_parked_days')::integer)
-             and e.escalation_level >= 3 and recoup.sla_end(e, policy) < now_)
+             and e.escalation_level >= 3 and recoup.sla_end(e, policy) < now_
+             -- Nor before its clock is marked as ended, whichever task runs first: a breach would be lost with it.
+             and (e.sla_due_at is null or num_nonnulls(e.sla_met_at, e.sla_breached_at) > 0))
      and not (e.disposition in ('RETRY', 'PARKED')
               and coalesce((policy -> 'tables' -> e.error_table ->> 'hold_blocking_past_ttl')::boolean, false))
 $$;

@@ -24,6 +24,9 @@ begin
   if entity is null then
     perform recoup.require_entities(null);
   end if;
+  if coalesce(current_setting('recoup.hub', true), '') <> '' then
+    return exists (select from recoup.blocking_owners(array[entity]));
+  end if;
   -- The policy is read within the statement: another statement would cost a tenth of the whole.
   return exists (
     select from recoup.error e
@@ -49,6 +52,25 @@ begin
 end $$;
 comment on function recoup.blocking_errors(uuid[]) is 'The errors that block these entities.';
 
+create or replace function recoup.blocking_owners(outreach_ids uuid[])
+  returns table (outreach_id uuid, owners text[])
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  hub    constant text := coalesce(current_setting('recoup.hub', true), '');
+  tables constant jsonb := recoup.error_policy() -> 'tables';
+begin
+  -- Of all tables: where another hub's blocks, an entity is not free. After an error the setting is what it was, too.
+  perform set_config('recoup.hub', '', true);
+  return query
+    select e.outreach_id, array_agg(distinct coalesce(tables -> e.error_table ->> 'owner', ''))
+      from recoup.blocking_errors(outreach_ids) e group by e.outreach_id;
+  perform set_config('recoup.hub', hub, true);
+end $$;
+comment on function recoup.blocking_owners(uuid[]) is
+'Which of these entities are blocked, and the owners of what blocks each: all that a hub learns of others.';
+
 create or replace function recoup.blocked_locking(outreach_ids uuid[]) returns uuid[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -61,6 +83,9 @@ begin
   perform recoup.require_entities(outreach_ids);
   perform recoup.hold_for_promotion(outreach_ids);
   -- A statement of its own: its snapshot is younger than the wait.
+  if coalesce(current_setting('recoup.hub', true), '') <> '' then
+    return array(select o.outreach_id from recoup.blocking_owners(outreach_ids) o order by 1);
+  end if;
   blocking := recoup.blocking_tables();
   return (
     select coalesce(array_agg(distinct e.outreach_id), '{}') from recoup.error e

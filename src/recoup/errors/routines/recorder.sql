@@ -116,9 +116,11 @@ begin
    cross join lateral (
      select case when o.sla_due_at is not null and o.status in ('PARKED', 'ESCALATED')
                       and said.event_type in ('ESCALATED', 'UNPARKED', 'RESOLVED', 'RETIRED')
-                 then jsonb_build_object('sla', case
-                   when o.sla_breached_at is null and coalesce(o.sla_met_at, n.updated_at) <= o.sla_due_at then 'met'
-                   else 'breached' end) end as sla,
+                 then case
+                   when o.sla_breached_at is not null then jsonb_build_object('sla', 'breached')
+                   when coalesce(o.sla_met_at, n.updated_at) <= o.sla_due_at then jsonb_build_object('sla', 'met')
+                   -- Before the task on tiers came: no event SLA_BREACHED tells it, so this one counts.
+                   else jsonb_build_object('sla', 'breached', 'unmarked', true) end end as sla,
             case when said.event_type in ('FAILED', 'LAPSED') and n.status in ('PARKED', 'ACTIVE')
                  then jsonb_build_object('ended_by', n.park_reason)
                  when said.event_type in ('SUPERSEDED', 'UNPARKED', 'RESOLVED', 'RETIRED', 'EXPIRED')

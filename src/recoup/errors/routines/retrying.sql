@@ -99,7 +99,7 @@ declare
   now_   constant timestamptz := recoup.now();
   policy constant jsonb := recoup.error_policy();
   ends   constant jsonb := recoup.ends_as(policy);
-  shut   constant text[] := recovery.shut_tables();  -- behind a breaker nobody can retry: a window does not close there
+  shut   constant text[] := recovery.held_tables();  -- behind a breaker nobody can retry: a window does not close there
   closed integer;
 begin
   with picked as materialized (

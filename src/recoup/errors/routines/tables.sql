@@ -50,6 +50,7 @@ begin
     call recoup.append_only_table(format('%I.%I', schema_, table_)::regclass);
   end if;
   execute format('grant select on %I.%I to recoup_reader', schema_, table_);
+  call recoup.limit_errors_to_hub(format('%I.%I', schema_, table_)::regclass);
 
   execute format('create table %I.%I partition of recoup.error_archive (error_table default %L) for values in (%L)'
                  ' partition by range (archived_at)', schema_, table_ || '_archive', name_, name_);
@@ -57,6 +58,7 @@ begin
                  'Archived errors of ' || name_ || ', by month.');
   call recoup.close_log(format('%I.%I', schema_, table_ || '_archive')::regclass, 'recoup.error_archive');
   execute format('grant select on %I.%I to recoup_reader', schema_, table_ || '_archive');
+  call recoup.limit_errors_to_hub(format('%I.%I', schema_, table_ || '_archive')::regclass);
 end $$;
 comment on procedure recoup.make_error_table(text, boolean, boolean) is
 'Makes an error table and its archive, unless they are there. Refuses names that somebody else has taken.';
@@ -127,6 +129,7 @@ begin
                      made.month::timestamptz, (made.month + interval '1 month')::timestamptz);
       call recoup.close_log(name_::regclass, 'recoup.error_archive');
       execute format('grant select on %s to recoup_reader', name_);
+      call recoup.limit_errors_to_hub(name_::regclass);
     end if;
   end loop;
   return null;

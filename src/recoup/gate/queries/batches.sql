@@ -38,6 +38,8 @@ select b.batch_id, b.status, b.imported_at, b.completed_at, b.batch_freeze_at, b
 select b.batch_id, b.status, b.imported_at, b.completed_at, b.batch_freeze_at, b.frozen_at,
        b.paused_at, b.paused_by, b.pause_reason
   from cl.gate_zero_batch b
+ where b.imported_at <= coalesce(%(at)s::timestamptz, 'infinity')
+   and (b.imported_at < coalesce(%(at)s::timestamptz, 'infinity') or b.batch_id > %(after)s::text)
  order by b.imported_at desc, b.batch_id
  limit %(limit)s;
 

@@ -73,7 +73,11 @@ select 'rebuild/recoup.pause' as breaks, coalesce(p.scope, l.scope) as scope,
     or (abs(extract(epoch from p.changed_at - l.logged_at)) < 60) is not true
 
 -- name: late_results
--- A late result belongs to a unit of work: a row of a table whose rows are claimed.
+-- A late result belongs to a unit of work: a row of a table whose rows are claimed, or worked on under a token.
 select 'laws/L5/late-results' as breaks, l.late_result_id, l.subject, l.unit_id
-  from recoup.late_result l left join recoup.pausable p on p.scope = 'table' and p.name = l.subject
- where p.name is null
+  from recoup.late_result l
+  left join recoup.pausable p on p.scope = 'table' and p.name = l.subject
+  left join (select c.subject from recoup.lifecycle c
+               join pg_attribute a on a.attrelid = to_regclass(c.subject) and a.attname = 'token') t
+         on t.subject = l.subject
+ where p.name is null and t.subject is null

@@ -23,6 +23,9 @@ select least(pg_snapshot_xmin(s), own)::text || ':' || pg_snapshot_xmax(s)::text
             from (select pg_snapshot_xip(s) union select own where own < pg_snapshot_xmax(s)) running (x)), '')
   from (select pg_current_snapshot(), pg_current_xact_id_if_assigned()) t (s, own);
 
+-- name: present_incarnation
+select recoup.present_incarnation();
+
 -- name: window_rows
 -- How many rows are between two snapshots, counted up to the limit.
 select count(*) from (

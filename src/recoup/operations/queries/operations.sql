@@ -76,7 +76,9 @@ select {columns}
 
 -- name: list
 select {columns}
- where %(subject)s::text is null or o.subject = %(subject)s
+ where (%(subject)s::text is null or o.subject = %(subject)s)
+   and o.requested_at <= coalesce(%(at)s::timestamptz, 'infinity')
+   and (o.requested_at < coalesce(%(at)s::timestamptz, 'infinity') or o.operation_id < %(after)s::uuid)
  order by o.requested_at desc, o.operation_id desc
  limit %(limit)s;
 

@@ -115,7 +115,10 @@ create or replace function recoup.wake() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   -- Sent when the transaction commits. Only for tables that change rarely: commits that notify run one at a time.
-  perform pg_notify('recoup_wake', coalesce(tg_argv[0], ''));
+  -- Not by a statement that found nothing to change: tasks that look for work would wake each other for ever.
+  if exists (select from new_rows) then
+    perform pg_notify('recoup_wake', coalesce(tg_argv[0], ''));
+  end if;
   return null;
 end $$;
 comment on function recoup.wake() is 'Wakes the workers: this duty, or any, may have work.';

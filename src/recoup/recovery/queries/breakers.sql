@@ -30,3 +30,22 @@ select extract(epoch from recoup.now() - b.probe_until) from recovery.breaker b
 -- When each breaker was last open: this time does not count towards the deadlines of what waited behind it.
 select b.parts, b.opened_at, b.closed_at from recovery.breaker b
  where b.status <> 'closed' or b.closed_at > (select recoup.now()) - interval '60 days';
+
+-- name: earlier_times
+-- The same of their earlier openings: each end is an event, which has all columns of the row.
+select l.facts -> 'parts', (l.facts ->> 'opened_at')::timestamptz, (l.facts ->> 'closed_at')::timestamptz
+  from recovery.breaker b
+ cross join lateral (
+   select l.facts from recoup.control_log l
+    where l.subject = 'recovery.breaker' and l.key = b.name and l.seq > %(since)s and l.to_status = 'closed') l;
+
+-- name: paused_times
+-- The same of pauses: of everything, of tables, of batches, and of sources of partitions. Each lasts until the
+-- next event of its own.
+select l.scope || ':' || l.scope_id, l.logged_at, n.logged_at
+  from recoup.pause_log l
+  left join lateral (select n.logged_at from recoup.pause_log n
+                      where n.scope = l.scope and n.scope_id = l.scope_id and n.seq > l.seq
+                      order by n.seq limit 1) n on true
+ where l.event_type = 'PAUSE' and l.scope in ('global', 'table', 'batch', 'partition-source')
+   and coalesce(n.logged_at > %(since)s, true);

@@ -206,6 +206,7 @@ select 'recovery/awaits' as breaks, c.candidate_id, c.action_type, c.subject_kin
   left join recovery.failure_match m on m.failure_match_id = c.failure_match_id
   left join cl.gate_zero_intake i on c.awaits ->> 'kind' = 'intake' and i.intake_id::text = c.awaits ->> 'key'
   left join recovery.run r on c.awaits ->> 'kind' = 'run' and r.run_id::text = c.awaits ->> 'key'
+  left join partitions.requeue_request q on c.awaits ->> 'kind' = 'partition' and q.candidate_id = c.candidate_id
   left join recoup.delivery d on c.awaits ->> 'kind' = 'delivery' and d.delivery_id::text = c.awaits ->> 'key'
   left join recovery.task t on c.awaits ->> 'kind' = 'task' and t.task_id::text = c.awaits ->> 'key'
   left join recovery.breaker b on c.awaits ->> 'kind' = 'breaker' and b.name = c.awaits ->> 'key'
@@ -214,6 +215,8 @@ select 'recovery/awaits' as breaks, c.candidate_id, c.action_type, c.subject_kin
          when 'error' then c.awaits ->> 'key' = m.subject_ref
          when 'intake' then i.retry_of::text = m.subject_ref
          when 'run' then r.candidate_id = c.candidate_id
+         when 'partition' then q.partition_id::text = c.awaits ->> 'key' and c.awaits ->> 'key' = m.subject_ref
+           and q.verb = 'retry' and q.approver is not distinct from c.decided_by
          when 'delivery' then d.about = c.incident_id::text
          when 'task' then t.incident_id = c.incident_id and t.action_name = c.action_name
          when 'breaker' then b.name = recovery.breaker_named(c.parameters, m.source) end is not true

@@ -2,7 +2,8 @@
 
 -- name: matches
 select m.failure_match_id, m.status, m.subject_kind, m.subject_ref, m.incident_id, m.match_until, m.reported_by,
-       m.evaluation_no, m.policy_version, m.source, m.follows, m.context ->> 'kind' as run_kind
+       m.evaluation_no, m.policy_version, m.source, m.follows, m.context ->> 'kind' as run_kind,
+       m.context ->> 'batch_id' as batch
   from unnest(%(ids)s::uuid[]) i (id)
  cross join lateral (select m.* from recovery.failure_match m where m.failure_match_id = i.id limit 1) m;
 
@@ -51,6 +52,16 @@ select count(*) from (
      select c.candidate_id from recovery.candidate c where c.candidate_id = o.candidate_id
       limit 1 for no key update) c) held;
 
+-- name: locked_matches
+-- Then the matches, before anything else is read: what a person proposes at this moment is there, or waits. In the
+-- order in which they are woken.
+select m.failure_match_id, m.status, m.subject_kind, m.subject_ref, m.incident_id, m.match_until, m.reported_by,
+       m.evaluation_no, m.policy_version, m.source, m.follows, m.context ->> 'kind' as run_kind,
+       m.context ->> 'batch_id' as batch
+  from (select i.id from unnest(%(ids)s::uuid[]) i (id) order by i.id) i
+ cross join lateral (select m.* from recovery.failure_match m where m.failure_match_id = i.id
+                      limit 1 for no key update) m;
+
 -- name: scopes
 select s.scope_id, s.incident_id, s.status = 'active' and s.expires_at > (select recoup.now()) as is_active,
        s.allowed_actions, s.expires_at
@@ -62,13 +73,20 @@ select s.scope_id, s.incident_id, s.status = 'active' and s.expires_at > (select
 select s.kind, s.ref, s.standing, s.unit from recovery.standings(%(kinds)s::text[], %(refs)s::text[]) s;
 
 -- name: people_on_errors
--- Who acted last on an error, since a time, of those who are people.
+-- Who acted last on an error, since a time, of those who are people; or on one that it superseded since.
 select g.ref, v.actor_id
-  from unnest(%(refs)s::text[], %(units)s::text[], %(since)s::timestamptz[]) g (ref, unit, since)
+  from (select g.*, split_part(g.unit, '/', 1) as error_table, split_part(g.unit, '/', 2)::bigint as error_id
+          from unnest(%(refs)s::text[], %(units)s::text[], %(since)s::timestamptz[]) g (ref, unit, since)) g
  cross join lateral (
-   select v.actor_id from recoup.error_event v
-    where v.error_id = split_part(g.unit, '/', 2)::bigint and v.error_table = split_part(g.unit, '/', 1)
-      and v.authority = 'recoup_operator' and v.logged_at >= g.since
+   select v.actor_id
+     from (select g.error_id as id
+           union all
+           select recovery.errors_before(g.error_table, split_part(g.ref, '/', 2)::bigint) where g.ref <> g.unit) c
+    cross join lateral (
+      select v.actor_id, v.seq from recoup.error_event v
+       where v.error_id = c.id and v.error_table = g.error_table
+         and v.authority = 'recoup_operator' and v.logged_at >= g.since
+       order by v.seq desc limit 1) v
     order by v.seq desc limit 1) v;
 
 -- name: people_on_intakes
@@ -79,9 +97,35 @@ select g.ref, l.actor_id
     where l.subject = 'cl.gate_zero_intake' and l.key = g.unit and l.authority = 'recoup_operator'
     order by l.seq desc limit 1) l;
 
+-- name: people_on_partitions
+-- Who asked the control plane last for something, a retry or to mark it, since the candidate was made, or its effect.
+select g.ref, e.actor_id
+  from unnest(%(ids)s::uuid[], %(refs)s::text[]) g (id, ref)
+ cross join lateral (
+   select p.seq from recovery.provenance p
+    where p.failure_match_id = g.id and p.event_type in ('created', 'effect_made') order by p.seq desc limit 1) p
+ cross join lateral (
+   select e.actor_id from partitions.partition_event e
+    where e.partition_id = g.ref::bigint and e.seq > p.seq and e.subject = 'schedule' and e.actor = 'human'
+      and e.authority = 'recoup_control_plane'
+    order by e.seq desc limit 1) e;
+
 -- name: people_on_breakers
 select b.name as ref, b.closed_by as actor_id from recovery.breaker b
  where b.name = any(%(refs)s::text[]) and b.status = 'closed' and b.closed_by <> 'probe';
+
+-- name: people_on_deliveries
+select r.ref, e.actor_id
+  from unnest(%(refs)s::text[]) r (ref)
+ cross join lateral (
+   select e.actor_id
+     from (select r.ref::uuid as delivery_id
+            union all
+           select f.delivery_id from recoup.delivery f where f.instead_of = r.ref::uuid) d
+    cross join lateral (
+      select e.actor_id from recoup.delivery_event e
+       where e.delivery_id = d.delivery_id and e.outcome = 'CANCELLED' limit 1) e
+    limit 1) e;
 
 -- name: restarted
 -- Intakes that were restarted, or are a restart: they are not restarted again.
@@ -95,9 +139,6 @@ select i.intake_id::text
 -- Errors whose table does not allow RETRY.
 select r.ref from unnest(%(refs)s::text[]) r (ref)
  where not recoup.allows(recoup.error_policy() -> 'tables' -> split_part(r.ref, '/', 1) -> 'allowed', 'RETRY');
-
--- name: paused_tables
-select p.scope_id from recoup.pause p where p.status = 'PAUSED' and p.scope in ('global', 'table');
 
 -- name: evaluated
 with t as materialized (select recoup.now() as now_, recoup.policy_version() as version)

@@ -17,9 +17,16 @@ select c.candidate_id, v.actor_id
  cross join lateral (select m.* from recovery.failure_match m where m.failure_match_id = c.failure_match_id limit 1) m
  cross join lateral (select h.* from recovery.error_heads(array[m.subject_ref]) h limit 1) h
  cross join lateral (
-   select v.actor_id from recoup.error_event v
-    where v.error_id = h.error_id and v.error_table = h.error_table and v.authority = 'recoup_operator'
-      and v.logged_at >= c.created_at
+   select v.actor_id
+     from (select h.error_id as id
+           union all
+           select recovery.errors_before(h.error_table, split_part(h.ref, '/', 2)::bigint)
+            where h.ref <> h.error_table || '/' || h.error_id) l
+    cross join lateral (
+      select v.actor_id, v.seq from recoup.error_event v
+       where v.error_id = l.id and v.error_table = h.error_table and v.authority = 'recoup_operator'
+         and v.logged_at >= c.created_at
+       order by v.seq desc limit 1) v
     order by v.seq desc limit 1) v;
 
 -- name: expire

@@ -38,6 +38,14 @@ select m.failure_match_id
     where m.subject_ref = i.retry_of::text and m.subject_kind = 'intake' and m.ended_at is null
    offset 0) m;
 
+-- name: of_fallbacks
+-- Of deliveries that replace one that died: what awaits that one.
+select c.failure_match_id
+  from unnest(%(keys)s::text[]) g (key)
+ cross join lateral (select d.instead_of from recoup.delivery d where d.delivery_id = g.key::uuid limit 1) d
+ cross join lateral (
+   select c.failure_match_id from recovery.candidate c where c.awaits ->> 'key' = d.instead_of::text offset 0) c;
+
 -- name: of_retried_runs
 select m.failure_match_id
   from unnest(%(keys)s::text[]) g (key)
@@ -60,8 +68,22 @@ select distinct g.match
 select m.failure_match_id from recovery.failure_match m
  where m.incident_id = any(%(incidents)s::uuid[]) and m.ended_at is null;
 
+-- name: of_retired_actions
+-- Of candidates that were not started, and whose action the active policy has no longer, or as one of another type.
+select c.failure_match_id
+  from (select recovery.policy() -> 'actions' as actions offset 0) p
+ cross join lateral (
+   select c.failure_match_id from recovery.candidate c
+    where c.executed_at is null and c.finished_at is null
+      and c.action_type is distinct from p.actions -> c.action_name ->> 'type' and c.action_name is not null
+   offset 0) c;
+
 -- name: wake
 select recovery.wake_matches(%(ids)s::uuid[]);
+
+-- name: subjects_of
+select m.failure_match_id, m.subject_kind || '/' || m.subject_ref from recovery.failure_match m
+ where m.failure_match_id = any(%(ids)s::uuid[]);
 
 -- name: parked
 -- Errors that are parked now, for a reason of the policy, and that no open match is about. After a match that ended, a
@@ -80,9 +102,14 @@ select e.error_table, coalesce(e.lineage_id, e.error_id) as lineage, e.error_cod
     order by m.created_at desc limit 1) m on true
  where m.failure_match_id is null
     or m.ended_at is not null and exists (
-      select from recoup.error_event v
-       where v.error_id = e.error_id and v.error_table = e.error_table and v.authority = 'recoup_operator'
-         and v.logged_at >= m.ended_at
+      -- On this error, or on one of its lineage that was superseded since.
+      select from (select e.error_id as id
+                   union all
+                   select recovery.errors_before(e.error_table, e.lineage_id) where e.lineage_id <> e.error_id) c
+       cross join lateral (
+         select from recoup.error_event v
+          where v.error_id = c.id and v.error_table = e.error_table and v.authority = 'recoup_operator'
+            and v.logged_at >= m.ended_at limit 1) v
       offset 0);
 
 -- name: exhausted
@@ -103,6 +130,25 @@ select r.run_id::text as run_id, r.kind, r.source, r.message, r.crash_reason
   from (select distinct u.key from unnest(%(keys)s::text[]) u (key)) g
  cross join lateral (select r.* from recovery.run r where r.run_id = g.key::uuid limit 1) r
  where r.status = 'crashed' and r.candidate_id is null;
+
+-- name: given_up
+-- Partitions that are terminal now, and that no open match is about. What a candidate requeued ends as its outcome,
+-- unless a person marked it since.
+select s.partition_id, s.source, s.terminal_causes, s.terminal_at, p.customer_id, p.query_name, p.logical_date,
+       p.attempt_count, p.error_message, a.reason, a.error_signature, a.category, m.failure_match_id as before
+  from (select distinct u.id from unnest(%(ids)s::bigint[]) u (id)) g
+ cross join lateral (
+   select s.* from partitions.schedule s where s.partition_id = g.id and s.status = 'terminal' limit 1) s
+ cross join lateral (select p.* from partitions.partition_state p where p.partition_id = g.id limit 1) p
+  left join lateral (
+   select a.* from partitions.attempt a where a.partition_id = g.id order by a.number desc limit 1) a on true
+  left join lateral (
+   select r.candidate_id from partitions.run r where r.partition_id = g.id order by r.number desc limit 1) r on true
+  left join lateral (
+   select m.failure_match_id, m.ended_at from recovery.failure_match m
+    where m.subject_ref = g.id::text and m.subject_kind = 'partition' order by m.created_at desc limit 1) m on true
+ where (m.failure_match_id is null or m.ended_at is not null)
+   and (r.candidate_id is null or 'MARKED' = any(s.terminal_causes));
 
 -- name: expire_scopes
 with t as materialized (select recoup.now() as now_)

@@ -141,7 +141,7 @@ select 'recovery/match/incident', c.failure_match_id, null, null, null, null, nu
 select 'recovery/match/one-open' as breaks, m.subject_kind, m.subject_ref, count(*) as matches,
        array_agg(m.failure_match_id) as ids
   from recovery.failure_match m
- where m.status in ('new', 'evaluated', 'stuck') and m.subject_kind in ('error', 'intake', 'run')
+ where m.status in ('new', 'evaluated', 'stuck') and m.subject_kind in ('error', 'intake', 'run', 'partition')
  group by m.subject_kind, m.subject_ref having count(*) > 1
 union all
 select 'recovery/match/one-open', null, m.idempotency_key, count(*), array_agg(m.failure_match_id)
@@ -154,7 +154,9 @@ select 'recovery/match/subject', m.subject_kind, m.subject_ref, 1, array[m.failu
   from recovery.failure_match m
   left join cl.gate_zero_intake i on m.subject_kind = 'intake' and i.intake_id::text = m.subject_ref
   left join recovery.run r on m.subject_kind = 'run' and r.run_id::text = m.subject_ref
+  left join partitions.schedule p on m.subject_kind = 'partition' and p.partition_id::text = m.subject_ref
  where (m.subject_kind = 'intake' and i.intake_id is null or m.subject_kind = 'run' and r.run_id is null
+        or m.subject_kind = 'partition' and p.partition_id is null
         or m.subject_kind = 'error' and m.subject_ref !~ '^[^/]+/[0-9]+$')
    -- Of what was reported as something else than it is, every evaluation fails.
    and m.evaluation_failures = 0

@@ -45,6 +45,7 @@ select s.scope_id, s.incident_id, i.source, i.error_signature, s.allowed_actions
        s.opened_by, s.reason, s.opened_at, s.ended_at
   from recovery.scope s join recovery.incident i on i.incident_id = s.incident_id
  where (%(incident)s::uuid is null or s.incident_id = %(incident)s) and (not %(active)s or s.status = 'active')
+   and (%(after)s::uuid is null or s.scope_id < %(after)s)
  order by s.scope_id desc limit %(limit)s;
 
 -- name: awaiting

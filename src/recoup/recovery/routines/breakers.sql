@@ -49,6 +49,10 @@ begin
     when 'recovery.run' then (
       select r.status = 'succeeded' from recovery.run r
        where r.run_id = unit_::uuid and r.status in ('succeeded', 'failed', 'crashed'))
+    -- Published and not validated, it is dispatched again: that one waits for the breaker, too.
+    when 'partitions.run' then (
+      select r.status = 'accepted' from partitions.run r
+       where r.run_id = unit_::uuid and (r.status in ('accepted', 'rejected', 'lost') or r.lease_until is null))
     else (select c.status = 'succeeded' from recovery.candidate c
            where c.candidate_id = unit_::uuid and c.finished_at is not null) end;
 end $$;
@@ -73,6 +77,10 @@ begin
       select from recovery.run r
        where r.run_id = unit_::uuid and r.token = token_ and r.status = 'running'
          and parts_ && array['run_kind:' || r.kind, 'source:' || r.source, 'table:recovery.run'])
+    when 'partitions.run' then exists (
+      select from partitions.run r join partitions.schedule s on s.partition_id = r.partition_id
+       where r.run_id = unit_::uuid and r.token = token_ and r.status in ('open', 'published')
+         and parts_ && array['source:' || s.source, 'table:partitions.partition_state'])
     else exists (
       select from recovery.candidate c join recovery.incident i on i.incident_id = c.incident_id
        where c.candidate_id = unit_::uuid and c.token = token_ and c.status = 'executing'
@@ -183,14 +191,6 @@ begin
 end $$;
 comment on function recovery.refuse_behind(text[], timestamptz, boolean) is
 'Refuses to begin what depends on a breaker that is not closed, unless it is the unit that tries it.';
-
-create or replace function recovery.shut_tables() returns text[]
-language sql stable as $$
-  select coalesce(array_agg(distinct substr(p, 7)), '{}')
-    from recovery.breaker b cross join unnest(b.parts) p
-   where b.status in ('open', 'half_open') and starts_with(p, 'table:')
-$$;
-comment on function recovery.shut_tables() is 'The tables that are behind a breaker.';
 
 -- Rules ---------------------------------------------------------------------------------------------------------------
 
@@ -389,10 +389,14 @@ begin
     + (select count(*) from (select from recovery.run r
                               where r.status = 'queued' and (r.kind = any(kinds) or r.source = any(sources)
                                                              or 'recovery.run' = any(tables)) limit most) r)
+    + (select count(*) from (select from partitions.schedule s
+                              where s.status = 'waiting' and s.next_run_at <= now_
+                                and (s.source = any(sources) or 'partitions.partition_state' = any(tables))
+                              limit most) s)
     + (select count(*) from (select from recovery.candidate c join recovery.incident i using (incident_id)
                               where c.is_ready and c.executed_at is null and c.execute_by > now_
                                 and recovery.makes(c.action_type, c.subject_kind, c.parameters) is null
                                 and i.source = any(sources) limit most) c);
 end $$;
 comment on function recovery.waiting_behind(text[], integer) is
-'How many errors, intakes, runs and candidates wait that depend on a breaker, counted up to a number of each.';
+'How many units of each kind wait that depend on a breaker, counted up to a number of each.';

@@ -42,7 +42,8 @@ language sql stable as $$
           then 'awaits_other'
         when recovery.makes(n.action_type, n.subject_kind, n.parameters) = 'nothing' and n.reported <> 'succeeded'
           then 'outcome_missing'
-        when n.outcome_by <= now_ then 'time' end
+        -- Nothing is awaited for ever: a task that is due after 9,999 hours is the longest.
+        when n.outcome_by <= now_ or n.outcome_by > now_ + interval '1000 days' then 'time' end
       when n.overridden_by is not distinct from o.overridden_by
            or (n.result, n.error, n.teaches, n.effect_made_at, n.reported)
               is distinct from (o.result, o.error, o.teaches, o.effect_made_at, o.reported) then 'override_only' end
@@ -176,6 +177,9 @@ declare
   refs   text[];
   bad    record;
 begin
+  -- A transaction that ends one of the matches at this moment has ended it before we look, or waits and sees the
+  -- candidate.
+  perform recovery.hold_matches(array(select distinct n.failure_match_id from new_rows n));
   select n.candidate_id, m.status, m.failure_match_id is null as missing,
          (m.incident_id, m.error_signature, m.subject_kind)
            is distinct from (n.incident_id, n.error_signature, n.subject_kind) as differs into bad
@@ -209,6 +213,21 @@ begin
 end $$;
 comment on function recovery.rule_candidate_births() is
 'A candidate is created now, for an open match, whose subject is there and is not archived meanwhile.';
+
+create or replace function recovery.hold_matches(ids uuid[]) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
+as $$
+begin
+  -- As the owner: the matcher has no right to change matches. In the order in which everybody locks several.
+  perform from (select i.id from unnest(ids) i (id) order by i.id) i
+    cross join lateral (select from recovery.failure_match m where m.failure_match_id = i.id limit 1 for share) m;
+end $$;
+revoke execute on function recovery.hold_matches(uuid[]) from public;
+grant execute on function recovery.hold_matches(uuid[]) to recoup_matcher;
+comment on function recovery.hold_matches(uuid[]) is
+'Keeps matches from ending until the transaction ends, so that none ends with an open candidate.';
 
 create or replace function recovery.hold_errors(refs text[]) returns void
 language plpgsql security definer

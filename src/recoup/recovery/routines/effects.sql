@@ -139,6 +139,22 @@ end $$;
 comment on function recovery.retry_runs(uuid[], text[], text[]) is
 'The actions retry and fallback, for crashed runs: a new run; with the alternative, if there is one.';
 
+create or replace function recovery.requeue_partitions(ids uuid[], refs text[], verb text) returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- The control plane moves their schedules as the consequence of these requests, and logs who approved them.
+  return (
+    select partitions.request(array_agg(g.id), array_agg(g.ref::bigint), array_agg(verb),
+             array_agg(case when c.action_type = 'fallback' then c.parameters -> 'alternative' end),
+             array_agg(c.decided_by))
+      from unnest(ids, refs) g (id, ref)
+     cross join lateral (select c.* from recovery.candidate c where c.candidate_id = g.id limit 1) c);
+end $$;
+comment on function recovery.requeue_partitions(uuid[], text[], text) is
+'The actions retry and fallback, for terminal partitions: requeued; and skip: marked, so that the gap is accepted.';
+
 create or replace function recovery.notify_of(ids uuid[], keys text[], incidents uuid[], actions text[],
   parameters jsonb[], matches uuid[]) returns integer
 language plpgsql

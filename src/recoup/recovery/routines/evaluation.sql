@@ -36,7 +36,8 @@ begin
              -- Woken since it was claimed: what woke it may not have been seen.
              when m.wakes is distinct from coalesce(g.wakes, m.wakes) then now_
              when g.failed then now_ + make_interval(secs => least(3600, 5 * power(2, m.evaluation_failures)))
-             else coalesce(g.next_at, now_) end,
+             -- A deadline may be farther than a match may wait: then it is evaluated before, too.
+             else least(coalesce(g.next_at, now_), greatest(m.match_until, now_) + interval '366 days') end,
            updated_at = greatest(m.updated_at, now_)
       from (select g.*, g.outcome <> 'SUCCEEDED' as failed
               from unnest(units, tokens, outcomes, failures,

@@ -35,10 +35,14 @@ begin
        where not exists (select from recovery.incident i
                           where i.source = d.source and i.error_signature = d.signature and i.status = 'open')
          -- What is known already opens none.
-         and exists (select from unnest(sources, signatures, keys) u (source, signature, key)
+         and exists (select from unnest(sources, signatures, keys, kinds, refs) u (source, signature, key, kind, ref)
                       where u.source = d.source and u.signature = d.signature
                         and not exists (select from recovery.failure_match m
-                                         where m.source = u.source and m.idempotency_key = u.key))
+                                         where m.source = u.source and m.idempotency_key = u.key)
+                        and not (u.kind <> 'outside'
+                                 and exists (select from recovery.failure_match m
+                                              where m.subject_ref = u.ref and m.subject_kind = u.kind
+                                                and m.ended_at is null)))
        order by d.source, d.signature
       on conflict do nothing;
       with given as materialized (
@@ -61,6 +65,21 @@ begin
            select i.* from recovery.incident i
             where i.source = d.source and i.error_signature = d.signature and i.status = 'open'
             limit 1 for key share) i),
+      -- A failure of ours is recovered from once at a time: reported under another key, it is the match that is open.
+      open_ as materialized (
+        select g.place, m.failure_match_id
+          from given g
+         cross join lateral (
+           select m.failure_match_id from recovery.failure_match m
+            where m.subject_ref = g.ref and m.subject_kind = g.kind and m.ended_at is null limit 1) m
+         where g.kind <> 'outside'),
+      fresh as (
+        select g.*, case when g.kind <> 'outside'
+                         then row_number() over (partition by g.kind, g.ref order by g.place) else 1 end as nth_of
+          from given g
+         where g.nth = 1 and g.place <> all(array(select x.place from open_ x))
+           and not exists (select from recovery.failure_match m
+                            where m.source = g.source and m.idempotency_key = g.key)),
       born as (
         insert into recovery.failure_match (
           incident_id, source, idempotency_key, subject_kind, subject_ref, error_code, error_message, error_signature,
@@ -68,15 +87,15 @@ begin
         select coalesce(c.incident_id, o.incident_id), g.source, g.key, g.kind, g.ref, g.code, g.message, g.signature,
           g.category, g.context,
                g.digest, g.follows, now_, now_ + until_, version_, now_, now_
-          from given g
+          from fresh g
           left join called c on c.incident_id = g.named
           left join opened o on o.source = g.source and o.error_signature = g.signature
-         where g.nth = 1 and num_nonnulls(c.incident_id, o.incident_id) > 0
-           and not exists (select from recovery.failure_match m where m.source = g.source and m.idempotency_key = g.key)
+         where g.nth_of = 1 and num_nonnulls(c.incident_id, o.incident_id) > 0
          order by g.source, g.key
         returning failure_match_id, source, idempotency_key, digest)
-      select array_agg(coalesce(b.failure_match_id, m.failure_match_id) order by g.place),
-             array_agg(case when coalesce(b.digest, m.digest) is distinct from g.digest then 'differs'
+      select array_agg(coalesce(b.failure_match_id, m.failure_match_id, x.failure_match_id) order by g.place),
+             array_agg(case when num_nulls(b.digest, m.digest) = 2 then 'known'
+                            when coalesce(b.digest, m.digest) is distinct from g.digest then 'differs'
                             when b.failure_match_id is not null and g.nth = 1 then 'created' else 'known' end
                        order by g.place)
         into ids, answers
@@ -84,7 +103,8 @@ begin
         left join born b on b.source = g.source and b.idempotency_key = g.key
         left join lateral (select m.failure_match_id, m.digest from recovery.failure_match m
                             where m.source = g.source and m.idempotency_key = g.key limit 1) m
-               on b.failure_match_id is null;
+               on b.failure_match_id is null
+        left join open_ x on x.place = g.place;
       -- An incident that was closed, or a match that was made, meanwhile: looked up again.
       exit when array_position(ids, null) is null;
     exception

@@ -85,7 +85,7 @@ begin
          cross join lateral (select c.* from recovery.candidate c where c.candidate_id = g.id limit 1
                                 for no key update) c),
       asked as (
-        select h.candidate_id, h.incident_id, h.action_name, h.action_type, h.parameters, h.subject_kind,
+        select h.candidate_id, h.incident_id, h.action_name, h.action_type, h.parameters, h.subject_kind, h.decided_at,
                case when h.action_type in ('reconfigure', 'rollback')
                     then (select recovery.effect_record(c) from recovery.candidate c
                            where c.candidate_id = h.candidate_id) end as result,
@@ -106,25 +106,30 @@ begin
           left join lateral (select s.status from recovery.scope s where s.scope_id = h.scope_id limit 1) s on true),
       standing as materialized (
         select s.* from recovery.standings(
-          array(select a.makes from asked a where a.answer is null and a.makes in ('error', 'intake', 'run')),
-          array(select a.subject_ref from asked a where a.answer is null and a.makes in ('error', 'intake', 'run'))) s),
-      -- Actions skip and escalate of an error need it parked, too.
+          array(select a.makes from asked a
+                 where a.answer is null and a.makes in ('error', 'intake', 'run', 'partition')),
+          array(select a.subject_ref from asked a
+                 where a.answer is null and a.makes in ('error', 'intake', 'run', 'partition'))) s),
+      -- Actions skip and escalate of an error need it parked, too; skip of a partition, that it is terminal.
       skipped as materialized (
         select s.* from recovery.standings(
           array(select a.subject_kind from asked a
-                 where a.answer is null and a.makes = 'nothing' and a.subject_kind = 'error'),
+                 where a.answer is null and a.makes = 'nothing' and a.subject_kind in ('error', 'partition')),
           array(select a.subject_ref from asked a
-                 where a.answer is null and a.makes = 'nothing' and a.subject_kind = 'error')) s),
+                 where a.answer is null and a.makes = 'nothing' and a.subject_kind in ('error', 'partition'))) s),
       answered as (
         select a.*, coalesce(a.answer, case
-                 when a.makes in ('error', 'intake', 'run') and s.standing is distinct from 'failed'
+                 when a.makes in ('error', 'intake', 'run', 'partition') and s.standing is distinct from 'failed'
                    then 'SUBJECT_CHANGED'
+                 -- Somebody marked it, or it was requeued by itself, since its candidate was made.
+                 when a.makes = 'partition' and a.decided_at is null
+                      and partitions.waits_for_person(a.subject_ref::bigint) then 'SUBJECT_CHANGED'
                  when k.ref is not null and k.standing <> 'failed' then 'SUBJECT_CHANGED'
                  when a.action_type = 'escalate' and a.subject_kind = 'error'
                       and recovery.is_at_highest_tier(a.subject_ref) then 'HIGHEST_TIER' end) as answer_
           from asked a
           left join standing s on s.kind = a.makes and s.ref = a.subject_ref
-          left join skipped k on a.makes = 'nothing' and a.subject_kind = 'error' and k.ref = a.subject_ref),
+          left join skipped k on a.makes = 'nothing' and k.kind = a.subject_kind and k.ref = a.subject_ref),
       -- The first one of a breaker opens it, others join.
       broken as materialized (
         select b.*, recovery.breaker_state(b.breaker) as before
@@ -147,7 +152,7 @@ begin
                   from answered a where a.answer_ is null and a.makes in ('delivery', 'task')) k)
       select array_agg(a.candidate_id) filter (where a.answer_ is null) as ids,
              array_agg(a.makes) filter (where a.answer_ is null) as makes,
-             array_agg(case when a.makes = 'error' then a.subject_ref
+             array_agg(case when a.makes in ('error', 'partition') then a.subject_ref
                             when a.makes in ('intake', 'run') then recoup.new_id()::text
                             when a.makes in ('delivery', 'task') then j.unit::text
                             when a.makes = 'breaker' then a.breaker end)

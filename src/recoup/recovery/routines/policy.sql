@@ -29,16 +29,16 @@ comment on function recovery.leases_expire() is
 
 create or replace function recovery.applicable(action_type text, subject_kind text) returns boolean
 language sql immutable as $$
-  -- What is not built yet for a kind of subject is not applicable to it, so that it is never proposed.
+  -- An intake is verified by Gate Zero and nothing else.
   select case action_type
-    when 'retry' then subject_kind in ('error', 'intake', 'run', 'outside')
+    when 'retry' then true
     when 'notify' then true
     when 'manual' then true
     when 'skip' then true
-    when 'fallback' then subject_kind in ('error', 'run', 'outside')
+    when 'fallback' then subject_kind <> 'intake'
     when 'circuit_breaker' then true
-    when 'reconfigure' then subject_kind in ('error', 'intake', 'run', 'outside')
-    when 'rollback' then subject_kind in ('error', 'intake', 'run', 'outside')
+    when 'reconfigure' then true
+    when 'rollback' then true
     when 'escalate' then true
     else false end
 $$;
@@ -49,18 +49,18 @@ create or replace function recovery.makes(action_type text, subject_kind text, p
 returns text
 language sql immutable as $$
   select case
-    when action_type = 'retry' and subject_kind in ('error', 'intake', 'run') then subject_kind
+    when action_type = 'retry' and subject_kind <> 'outside' then subject_kind
     -- What is ours waits behind the breaker to be tried again: only that shows whether the failure is gone.
     when action_type = 'circuit_breaker'
-      then case when subject_kind in ('error', 'intake', 'run') then subject_kind else 'breaker' end
+      then case subject_kind when 'outside' then 'breaker' else subject_kind end
     when action_type = 'notify' then 'delivery'
     when action_type = 'manual' then 'task'
     when action_type = 'skip' then 'nothing'
     when action_type = 'escalate' then case subject_kind when 'error' then 'nothing' else 'task' end
-    when action_type = 'fallback' and subject_kind in ('error', 'run') then subject_kind
+    when action_type = 'fallback' and subject_kind in ('error', 'run', 'partition') then subject_kind
     -- What is changed here and has a subject here is tried with it: only that shows whether the failure is gone.
     when action_type = 'reconfigure' and parameters ? 'key' or action_type = 'rollback' and not parameters ? 'action'
-      then case when subject_kind in ('error', 'intake', 'run') then subject_kind else 'nothing' end end
+      then case subject_kind when 'outside' then 'nothing' else subject_kind end end
 $$;
 comment on function recovery.makes(text, text, jsonb) is
 'What the effect of an action makes in this database and then awaits; nothing: it awaits nothing; null: it is outside.';

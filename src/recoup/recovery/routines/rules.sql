@@ -9,17 +9,33 @@ declare
   now_ constant timestamptz := recoup.now();
   bad  record;
 begin
-  select n.failure_match_id, i.status as incident, n.created_at into bad
-    from new_rows n
-    left join lateral (select i.* from recovery.incident i where i.incident_id = n.incident_id limit 1) i on true
-   where i.status is distinct from 'open'
-      or not recovery.is_recent(n.created_at, now_) or n.evaluate_at > now_ + interval '1 second'
-      or n.match_until <= now_ limit 1;
+  -- Many failures of one incident come at once: it is looked up once.
+  select d.failure_match_id, i.status as incident, false as follows_other into bad
+    from (select n.incident_id, (array_agg(n.failure_match_id))[1] as failure_match_id
+            from new_rows n group by n.incident_id) d
+    left join lateral (select i.* from recovery.incident i where i.incident_id = d.incident_id limit 1) i on true
+   where i.status is distinct from 'open' limit 1;
+  if not found then
+    select n.failure_match_id, 'open' as incident,
+           recovery.is_recent(n.created_at, now_) and n.evaluate_at <= now_ + interval '1 second'
+             and n.match_until > now_ as follows_other into bad
+      from new_rows n
+     where not recovery.is_recent(n.created_at, now_) or n.evaluate_at > now_ + interval '1 second'
+        or n.match_until <= now_
+        or n.follows is not null and not exists (
+             select from recovery.failure_match f
+              where f.failure_match_id = n.follows and f.failure_match_id <> n.failure_match_id
+                and f.ended_at <= n.created_at and f.subject_kind = n.subject_kind and f.subject_ref = n.subject_ref)
+     limit 1;
+  end if;
   if found then
     raise exception using errcode = 'RC085',
       message = case when bad.incident is distinct from 'open'
                      then format('The incident of match %s is %s.', bad.failure_match_id, coalesce(bad.incident,
                        'unknown'))
+                     when bad.follows_other
+                     then format('What match %s follows is no match of the same subject that has ended.',
+                                 bad.failure_match_id)
                      else format('Match %s has a time that is not now.', bad.failure_match_id) end,
       hint = 'Ingest failures with recovery.ingest, or through the library.',
       detail = jsonb_build_object('failure_match_id', bad.failure_match_id, 'now', now_);
@@ -27,12 +43,13 @@ begin
   return null;
 end $$;
 comment on function recovery.rule_match_births() is
-'A match is created now, in an open incident, and evaluated at once.';
+'A match is created now, in an open incident, is evaluated at once, and follows one of its subject that has ended.';
 
 create or replace function recovery.rule_match_moves() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_nestloop = off set enable_hashjoin = on set enable_mergejoin = off
+set enable_seqscan = off set enable_bitmapscan = off
 as $$
 declare
   now_ constant timestamptz := recoup.now();
@@ -52,10 +69,26 @@ begin
       hint = 'Use recoup recovery, or the library.',
       detail = jsonb_build_object('failure_match_id', bad.failure_match_id, 'status', bad.status, 'now', now_);
   end if;
+  -- Nobody evaluates it any more, so its candidate would stay open for ever. Looked up one by one: few end at once.
+  select e.* into bad
+    from (select n.failure_match_id, n.status,
+                 (select c.candidate_id from recovery.candidate c
+                   where c.failure_match_id = n.failure_match_id and c.finished_at is null limit 1) as candidate_id
+            from new_rows n where n.ended_at is not null
+          offset 0) e
+   where e.candidate_id is not null limit 1;
+  if found then
+    raise exception using errcode = 'RC085',
+      message = format('Match %s has an open candidate, %s: it does not end before that.', bad.failure_match_id,
+                       bad.candidate_id),
+      hint = 'End the candidate first.',
+      detail = jsonb_build_object('failure_match_id', bad.failure_match_id, 'status', bad.status,
+                                  'candidate_id', bad.candidate_id);
+  end if;
   return null;
 end $$;
 comment on function recovery.rule_match_moves()
-  is 'A match ends now, with a reason; and it always has a next evaluation.';
+  is 'A match ends now, with a reason and without an open candidate; and it always has a next evaluation.';
 
 create or replace function recovery.rule_evaluations() returns trigger
 language plpgsql
@@ -142,7 +175,11 @@ begin
         else 'A scope is opened now, by the acting person, with the least cost of its actions.' end,
       hint = case when bad.other is not null then format('Use it, or revoke it: recoup recovery scope revoke %s',
         bad.other)
+                  when bad.incident is distinct from 'open' then 'List open ones: recoup recovery incidents'
                   when bad.unknown is not null then 'List them: recoup recovery actions'
+                  when bad.ttl_seconds > longest
+                    then format('Give at most %s hours; the policy says it: recovery.scope.max_ttl_seconds',
+                                longest / 3600)
                   else 'Open it with: recoup recovery scope open INCIDENT --action NAME' end,
       detail = jsonb_build_object('scope_id', bad.scope_id, 'other', bad.other, 'unknown', bad.unknown);
   end if;

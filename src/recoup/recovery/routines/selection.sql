@@ -31,7 +31,11 @@ begin
            g.is_automated and not g.requires_approval and num_nulls(c.proposed_by) = 1
            and c.subject_kind in ('run', 'partition', 'outside')
            and g.type not in ('escalate', 'notify', 'manual', 'skip', 'rollback')
-           and recovery.is_held(c.candidate_id, share)),
+           and (recovery.is_held(c.candidate_id, share)
+                -- A partition is requeued by itself once, until a person acts.
+                or c.subject_kind = 'partition' and (
+                  select partitions.waits_for_person(m.subject_ref::bigint) from recovery.failure_match m
+                   where m.failure_match_id = c.failure_match_id))),
          updated_at = greatest(c.updated_at, now_)
     from unnest(ids, actions, types, parameters_, costs, timeouts, automated, approvals, scopes, execute_by_, keys,
       held)

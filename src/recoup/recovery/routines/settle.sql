@@ -171,15 +171,18 @@ begin
       else group_.n end;
     made := case
       when made <> group_.n or group_.makes = 'breaker' then made
-      when group_.makes = 'error' and group_.keys <> group_.refs then 0
+      when group_.makes in ('error', 'partition') and group_.keys <> group_.refs then 0
       when group_.makes = 'error' then recovery.retry_errors(group_.ids, group_.refs)
       when group_.makes = 'intake' then recovery.retry_intakes(group_.ids, group_.refs, group_.keys)
       when group_.makes = 'run' then recovery.retry_runs(group_.ids, group_.refs, group_.keys)
+      when group_.makes = 'partition' then recovery.requeue_partitions(group_.ids, group_.refs, 'retry')
       when group_.makes = 'delivery' then recovery.notify_of(group_.ids, group_.keys, group_.incidents, group_.actions,
                                                              group_.parameters, group_.matches)
       when group_.makes = 'task' then recovery.ask_people(group_.ids, group_.keys, group_.incidents, group_.actions,
                                                           group_.parameters, group_.matches)
       when group_.kind = 'error' and group_.type = 'skip' then recovery.skip_errors(group_.ids, group_.refs)
+      when group_.kind = 'partition' and group_.type = 'skip'
+        then recovery.requeue_partitions(group_.ids, group_.refs, 'mark')
       when group_.kind = 'error' and group_.type = 'escalate' then recovery.escalate_errors(group_.ids, group_.refs)
       else group_.n end;
     if made <> group_.n then

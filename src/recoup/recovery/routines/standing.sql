@@ -63,13 +63,36 @@ begin
         then_
         from recoup.error_archive a where a.error_table = error_table_ and a.error_id = id;
     end if;
-    if status is null then
-      return;  -- its archive was dropped
+    -- Its archive was dropped; or a hub wrote a circle, past the library. What supersedes an error is newer.
+    if status is null or then_ <= id then
+      return;
     end if;
   end loop;
 end $$;
 comment on function recovery.last_of_chain(text, bigint) is
 'The last error of a chain of superseded ones, from this one on.';
+
+create or replace function recovery.errors_before(error_table_ text, lineage bigint) returns setof bigint
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  -- From the first on; "union" ends at a circle that a hub wrote past the library.
+  with recursive chain as (
+    select lineage as id
+    union
+    select n.superseded_by
+      from chain c
+     cross join lateral (
+       (select e.superseded_by from recoup.error e where e.error_table = error_table_ and e.error_id = c.id limit 1)
+       union all
+       (select a.superseded_by from recoup.error_archive a
+         where a.error_table = error_table_ and a.error_id = c.id limit 1)
+       limit 1) n
+     where n.superseded_by is not null)
+  select c.id from chain c
+$$;
+comment on function recovery.errors_before(text, bigint) is
+'The errors of a lineage, from the first to the newest, each superseded by the next: people act on each.';
 
 create or replace function recovery.standings(kinds text[], refs text[],
   out kind text, out ref text, out standing text, out unit text, out status text)
@@ -119,16 +142,29 @@ begin
                 when c.status in ('failed', 'crashed') then 'failed' else 'busy' end, c.run_id::text, c.status
       from chain c order by c.ref, c.n desc;
   end if;
+  if 'partition' = any(kinds) then
+    -- One that failed and is not terminal is tried again by itself, or waits for a person: it has not ended.
+    return query
+    select 'partition', u.ref, case when s.status = 'terminal' then 'failed'
+                                    when p.status = 'success' then 'good' else 'busy' end, u.ref, s.status
+      from (select distinct u.ref from unnest(kinds, refs) u (kind, ref) where u.kind = 'partition') u
+     cross join lateral (select s.* from partitions.schedule s where s.partition_id = u.ref::bigint limit 1) s
+     cross join lateral (select p.* from partitions.partition_state p where p.partition_id = u.ref::bigint limit 1) p;
+  end if;
   return query
   select u.kind, u.ref, 'failed', null::text, null::text
     from (select distinct u.kind, u.ref from unnest(kinds, refs) u (kind, ref)) u
-   where u.kind in ('partition', 'outside');
+   where u.kind = 'outside';
   if 'delivery' = any(kinds) then
     return query
-    select 'delivery', u.ref, case d.status when 'delivered' then 'good' when 'dead' then 'failed' else 'busy' end,
-           u.ref, d.status
+    -- One that died counts as what the fallback route took in its place: then somebody may have been notified.
+    select 'delivery', u.ref, case k.status when 'delivered' then 'good' when 'dead' then 'failed' else 'busy' end,
+           u.ref, k.status
       from (select distinct u.ref from unnest(kinds, refs) u (kind, ref) where u.kind = 'delivery') u
-     cross join lateral (select d.* from recoup.delivery d where d.delivery_id = u.ref::uuid limit 1) d;
+     cross join lateral (select d.* from recoup.delivery d where d.delivery_id = u.ref::uuid limit 1) d
+      left join lateral (select f.status from recoup.delivery f where f.instead_of = d.delivery_id limit 1) f on true
+     cross join lateral (
+       select case when d.status = 'dead' then coalesce(f.status, d.status) else d.status end as status) k;
   end if;
   if 'breaker' = any(kinds) then
     return query

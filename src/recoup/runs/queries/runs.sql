@@ -24,6 +24,8 @@ select r.run_id, r.kind, r.source, r.status, r.owner, r.worker_id, r.created_at,
  where (%(kind)s::text is null or r.kind = %(kind)s)
    and (%(status)s::text is null or r.status = %(status)s)
    and (%(source)s::text is null or r.source = %(source)s)
+   and r.created_at <= coalesce(%(at)s::timestamptz, 'infinity')
+   and (r.created_at < coalesce(%(at)s::timestamptz, 'infinity') or r.run_id > %(after)s::uuid)
  order by r.created_at desc, r.run_id
  limit %(limit)s;
 

@@ -170,6 +170,25 @@ select n.nspname, 2, c.relname, 4,
  where to_regrole(current_setting('recoup.described')) in (n.nspowner, c.relowner) and not t.tgisinternal
  group by n.nspname, c.relname;
 
+-- name: policies
+select n.nspname, 2, c.relname, 5,
+       string_agg(format('create policy %I on %I.%I as %s for %s to %s', p.polname, n.nspname, c.relname,
+           case when p.polpermissive then 'permissive' else 'restrictive' end,
+           case p.polcmd when '*' then 'all' when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update'
+             else 'delete' end,
+           coalesce((select string_agg(r::regrole::text, ', ' order by r::regrole::text)
+                       from unnest(p.polroles) r where r <> 0), 'public'))
+         || coalesce(' using (' || pg_get_expr(p.polqual, p.polrelid, true) || ')', '')
+         || coalesce(' with check (' || pg_get_expr(p.polwithcheck, p.polrelid, true) || ')', '') || ';'
+         || coalesce(format(E'\ncomment on policy %I on %I.%I is ', p.polname, n.nspname, c.relname)
+                     || quote_literal(obj_description(p.oid, 'pg_policy')) || ';', ''),
+         E'\n' order by p.polname)
+  from pg_policy p
+  join pg_class c on c.oid = p.polrelid
+  join pg_namespace n on n.oid = c.relnamespace
+ where to_regrole(current_setting('recoup.described')) in (n.nspowner, c.relowner)
+ group by n.nspname, c.relname;
+
 -- name: routines
 select n.nspname, 3, format('%s(%s)', p.proname, pg_get_function_identity_arguments(p.oid)), 1,
        -- recoup.now() is written for the status of the clock, recoup.new_id() for the version of the server: each has
@@ -255,7 +274,7 @@ select n.nspname, 3, format('%s(%s)', p.proname, pg_get_function_identity_argume
  where to_regrole(current_setting('recoup.described')) in (n.nspowner, p.proowner) and p.proowner <> n.nspowner;
 
 -- name: others
--- Everything else in the schemas or on their tables (types, policies, rules, statistics, default rights): by
+-- Everything else in the schemas or on their tables (types, rules, statistics, default rights): by
 -- name, so that a new kind of object is noticed.
 select n.nspname, 4, o.type || ' ' || o.identity, 1, format('-- also: %s %s', o.type, o.identity)
   from pg_namespace n
@@ -272,7 +291,7 @@ select n.nspname, 4, o.type || ' ' || o.identity, 1, format('-- also: %s %s', o.
     select d.classid, d.objid, c.relowner
       from pg_depend d join pg_class c on d.refclassid = 'pg_class'::regclass and d.refobjid = c.oid
      where c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm') and d.deptype in ('a', 'n')
-       and (d.classid in ('pg_policy'::regclass, 'pg_statistic_ext'::regclass, 'pg_publication_rel'::regclass)
+       and (d.classid in ('pg_statistic_ext'::regclass, 'pg_publication_rel'::regclass)
             or exists (select from pg_rewrite r
                         where d.classid = 'pg_rewrite'::regclass and r.oid = d.objid and r.ev_class = c.oid
                           and r.rulename <> '_RETURN'))

@@ -14,7 +14,7 @@ as $$
     select g.pair ->> 0 as column_, g.pair ->> 1 as array_, t.type, g.place
       from jsonb_array_elements(life.queue -> 'gives') with ordinality g (pair, place)
       join typed t on t.attname = g.pair ->> 0)
-  select (select jsonb_object_agg(w.key, case when w.key in ('log', 'claim', 'expire', 'end')
+  select (select jsonb_object_agg(w.key, case when w.key in ('log', 'claim', 'expire', 'end', 'behind')
                                               then recoup.quoted(w.value #>> '{}')
                                               when w.key = 'lease' then w.value #>> '{}'
                                               else quote_ident(w.value #>> '{}') end)
@@ -54,7 +54,7 @@ declare
   maybe text;
   word  record;
 begin
-  foreach maybe in array '{open,part,until,breaks}'::text[] loop
+  foreach maybe in array '{open,part,until,breaks,behind}'::text[] loop
     template := regexp_replace(template, format('<%s:([^>]*)>', maybe), case when words ? maybe then E'\\1' else '' end,
                                'g');
   end loop;
@@ -205,7 +205,7 @@ begin
   with picked as materialized (
     select q.ctid from {queue} q
      where q.token is null and q.wake_at <= now_ and (q.until is null or q.until > now_)
-       and (among is null or q.part = any(among)) and q.part <> all(paused)
+       and (among is null or q.part = any(among)) and q.part <> all(paused)<behind: and not {behind}(q.unit)>
      order by q.wake_at
      limit greatest(most, 0)
        for no key update skip locked),

@@ -66,6 +66,11 @@ select w.worker_id, w.name, w.host, w.pid, w.status, w.started_at, w.heartbeat_a
  order by (w.status <> 'running'), w.started_at desc
  limit %(limit)s;
 
+-- name: alive
+select w.name, w.host, w.pid from recoup.worker w
+ where w.status = 'running' and w.heartbeat_at > (select recoup.now()) - make_interval(secs => %(within_s)s)
+ order by w.heartbeat_at desc limit 100;
+
 -- name: lately_lost
 select count(*), max(w.name) from recoup.worker w
  where w.status = 'lost' and w.ended_at > (select recoup.now()) - interval '1 hour';

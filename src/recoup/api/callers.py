@@ -1,0 +1,137 @@
+"""Who calls: the holder of a key, or without keys the person who started the service. And what they may do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+
+from fastapi import Request
+
+from recoup import observe
+from recoup.api import requests
+from recoup.api.declare import Route
+from recoup.database.connection import Actor, Database, Transaction
+from recoup.lifecycles.declaration import Authority
+from recoup.policy import versions
+from recoup.refusals import Refusal
+from recoup.service import Denied, Limiter, Principal, acting, authenticate, check_may, check_whole, keys, local
+from recoup.service.denied import Counted
+from recoup.service.policy import ServicePolicy
+
+POLICY_S = 30.0  # for which limits of the policy are not read again
+
+
+class Callers:
+    """Admits callers, and opens transactions under their names."""
+
+    def __init__(self, database: Database, *, keyed: bool) -> None:
+        self._database, self.keyed = database, keyed
+        self._local = local(database.settings.actor)
+        self._limits_until = 0.0
+
+    def check_origin(self, request: Request) -> None:
+        """Without keys, refuse what did not come from a program of this machine."""
+        if self.keyed:
+            return
+        try:
+            requests.check_origin(request)
+        except Refusal as refusal:
+            self._count(request, refusal, None)
+            raise
+
+    def admitted(self, request: Request, route: Route) -> Principal:
+        """Who calls. Refused without a valid key, for a role that may not call this route, and for too many calls."""
+        if not self.keyed:
+            return self._local
+        secret = None
+        try:
+            secret = _bearer(request)
+            principal = authenticate(self._database, secret)
+            for authority in (route.authority, *route.also):
+                check_may(principal, authority)
+            if route.whole:
+                check_whole(principal)
+            self._limiter.take(principal)
+        except Refusal as refusal:
+            self._count(request, refusal, secret)
+            raise
+        return principal
+
+    def secret_of(self, request: Request) -> str | None:
+        """The key of a request that was admitted, for what continues after it. None: without keys."""
+        return _bearer(request) if self.keyed else None
+
+    def is_valid(self, secret: str | None) -> bool:
+        """Whether a key is still valid."""
+        if secret is None:
+            return not self.keyed
+        try:
+            authenticate(self._database, secret)
+        except Denied:
+            return False
+        return True
+
+    @contextmanager
+    def acting(self, caller: Principal, authority: Authority, reason: str | None = None) -> Iterator[Transaction]:
+        """One transaction under an authority of the caller's."""
+        with acting(self._database, caller, authority, reason=reason) as tx:
+            yield tx
+
+    def seen_as(self, caller: Principal) -> _AsCaller:
+        """The database as a caller may use it, for what opens transactions by itself."""
+        return _AsCaller(self, caller, self._database)
+
+    def maintain(self) -> None:
+        """Write what was denied, read the limits again; and ask for keys from when there is one on."""
+        self._denied.write()
+        if not self.keyed and keys.exist(self._database):
+            self.keyed = True
+            observe.logger().warning("there is a key now: every call needs one")
+        if self.keyed and time.monotonic() > self._limits_until:
+            policy = self._policy()
+            self._limiter.rate_per_s, self._limiter.burst = policy.rate_per_s, policy.burst
+
+    @cached_property
+    def _limiter(self) -> Limiter:
+        policy = self._policy()
+        return Limiter(self._database, rate_per_s=policy.rate_per_s, burst=policy.burst)
+
+    @cached_property
+    def _denied(self) -> Counted:
+        return Counted(self._database, rows_per_minute=self._policy().denied_rows_per_minute)
+
+    def _policy(self) -> ServicePolicy:
+        self._limits_until = time.monotonic() + POLICY_S
+        with self._database.transaction(Authority.READER) as tx:
+            return versions.active(tx).policy[ServicePolicy]
+
+    def _count(self, request: Request, refusal: Refusal, secret: str | None) -> None:
+        self._denied.add(refusal.code, address=request.client.host if request.client else None, secret=secret)
+
+
+def _bearer(request: Request) -> str:
+    """The key of a request. No other header, cookie or parameter carries one."""
+    given = request.headers.getlist("authorization")
+    scheme, _, secret = (given[0] if len(given) == 1 else "").partition(" ")
+    if scheme.lower() != "bearer" or not secret.strip():
+        raise Denied("key_missing", "This call has no key.", "Send it with the header: Authorization: Bearer rcp_…")
+    return secret.strip()
+
+
+class _AsCaller(Database):
+    """A database whose transactions are a caller's."""
+
+    def __init__(self, callers: Callers, caller: Principal, database: Database) -> None:
+        super().__init__(database.conninfo, database.settings)
+        self._callers, self._caller = callers, caller
+
+    @contextmanager
+    def transaction(
+        self, authority: Authority, *, actor: Actor | None = None, reason: str | None = None
+    ) -> Iterator[Transaction]:
+        with self._callers.acting(self._caller, authority, reason) as tx:
+            yield tx
+
+    one_statement = transaction

@@ -1,0 +1,1 @@
+"""The routes, area by area. Domains list theirs in their manifests."""

@@ -1,0 +1,87 @@
+"""``recoup up`` while it serves: what it prints works, what dies is started again, and it stops clean."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from command_line import run_in
+from recoup.database import embedded
+from recoup.settings import Settings
+from services import Up, a_home, of, ready, up
+
+LINE = re.compile(r"^Try: +(curl .*)$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[Settings]:
+    with a_home() as settings:
+        yield settings
+
+
+@pytest.fixture(scope="module")
+def service(own: Settings) -> Iterator[Up]:
+    with up("--port", "0", **of(own)) as running:
+        assert running.address
+        yield running
+
+
+def test_the_first_curl_works_as_printed(service: Up) -> None:
+    service.says("Stop:")
+    found = LINE.search(service.text)
+    assert found is not None
+    done = subprocess.run(shlex.split(found[1]), capture_output=True, text=True, check=True, timeout=30)
+    assert json.loads(done.stdout)["items"] == []
+
+
+def test_the_home_of_a_service_is_not_replaced(service: Up, own: Settings) -> None:
+    done = run_in(of(own))("db", "stop", fails=True)
+    assert "refused: home_served" in done.stderr
+    assert f"kill {service.process.pid}" in done.stderr
+
+
+def test_it_is_not_ready_without_a_worker(service: Up, own: Settings) -> None:
+    """A worker that hangs is not restarted: it is not dead. It is silent, and that is seen."""
+    uri = embedded.start(own).uri("recoup", admin=True)
+    worker = service.parts()["worker"]
+    with psycopg.connect(uri, autocommit=True) as admin, contextlib.suppress(psycopg.Error):
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            admin.execute(
+                "alter table recoup.worker disable trigger user;"
+                "update recoup.worker set heartbeat_at = heartbeat_at - interval '1 hour' where status = 'running';"
+                "alter table recoup.worker enable trigger user"
+            )
+            assert not ready(service.address)
+        finally:
+            os.kill(worker, signal.SIGCONT)
+    deadline = time.monotonic() + 60
+    while not ready(service.address) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert ready(service.address), "it was lost, and came back under a new id"
+
+
+def test_it_leaves_the_server_to_others(service: Up, own: Settings) -> None:
+    """A psql of somebody keeps it; a server that ran before is never stopped."""
+    server = embedded.status(own)
+    assert server is not None
+    with psycopg.connect(server.uri("recoup", admin=True)) as other:
+        said = service.ends(signal.SIGINT, 0)
+        assert "left running: 1 other session is connected" in said
+        assert other.execute("select 1").fetchone() == (1,)
+    with up("--port", "0", **of(own)) as second:
+        assert second.address
+        assert "already running" in second.text
+        assert "left running: it ran before" in second.ends(signal.SIGINT, 0)
+    assert embedded.status(own) is not None
+    embedded.stop(own)
