@@ -20,7 +20,7 @@ LONG   := tests/ledger/test_tampering.py tests/races tests/crash tests/conforman
 STRESS ?= 120
 SOAKED := --timeout 0 --seed $(SEED) -rP
 
-.PHONY: help setup run test test-pg15 test-adapters bench soak soak-stress soak-guards lint docs schema clean
+.PHONY: help setup run test test-pg15 test-adapters packages bench soak soak-stress soak-guards lint docs schema clean
 
 help: ## Print this menu
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,13 @@ test: $(READY) ## Run every test on the embedded PostgreSQL, three at a time: ma
 test-pg15: $(READY) ## Run every test on PostgreSQL 15 (Debian: apt-get install postgresql-15)
 	@test -x $(PG15)/postgres || { echo "No PostgreSQL 15 in $(PG15). Install it (Debian: apt-get install postgresql-15) or say where: make test-pg15 PG15=FOLDER"; exit 1; }
 	@RECOUP_SERVER_BIN=$(PG15) $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(TESTS)
+
+# Programs that some tests talk to. Tests whose program is missing are skipped, and say so.
+PACKAGES := redis-server pgbouncer prometheus chromium
+
+packages: ## Install the Debian packages that some tests use: redis-server pgbouncer prometheus chromium (as root)
+	@apt-get update -qq
+	@DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(PACKAGES) >/dev/null
 
 # What the adapters are tested against, each in an environment of its own: they ask for versions that exclude each other.
 REAL         := airflow dagster dbt
