@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from typing import Any
 
@@ -53,9 +53,11 @@ def build(database: Database, *, keyed: bool, also: Sequence[Callable[[FastAPI],
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         # Threads beyond the connections would only wait for one.
         anyio.to_thread.current_default_thread_limiter().total_tokens = max(8, 2 * database.settings.pool_max)
-        async with anyio.create_task_group() as tasks:
+        async with AsyncExitStack() as others, anyio.create_task_group() as tasks:
             tasks.start_soon(_maintained, endpoint.callers)
             tasks.start_soon(endpoint.streams.run)
+            for running in app.state.running:
+                await others.enter_async_context(running())
             yield
             tasks.cancel_scope.cancel()
         await anyio.to_thread.run_sync(background.close)
@@ -73,6 +75,7 @@ def build(database: Database, *, keyed: bool, also: Sequence[Callable[[FastAPI],
         separate_input_output_schemas=False,
     )
     app.state.stopping, app.state.callers = stopping, endpoint.callers
+    app.state.running = []  # what others run while the application does, as asynchronous context managers
     found = areas()
     app.openapi_tags = [{"name": area.name, "description": area.about} for area in found]
     _answer_refusals(app)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from typing import Protocol
 
 from fastapi import Request
 
@@ -20,7 +21,20 @@ from recoup.service import Denied, Limiter, Principal, acting, authenticate, che
 from recoup.service.denied import Counted
 from recoup.service.policy import ServicePolicy
 
+# Where the console puts the caller of a session when it calls a route itself. Nothing in a request reaches it.
+SESSION = "recoup.session"
 POLICY_S = 30.0  # for which limits of the policy are not read again
+
+
+class Guarded(Protocol):
+    """What only some callers may use."""
+
+    @property
+    def authority(self) -> Authority: ...
+    @property
+    def also(self) -> tuple[Authority, ...]: ...
+    @property
+    def whole(self) -> bool: ...
 
 
 class Callers:
@@ -38,26 +52,37 @@ class Callers:
         try:
             requests.check_origin(request)
         except Refusal as refusal:
-            self._count(request, refusal, None)
+            self.count(request, refusal, None)
             raise
 
     def admitted(self, request: Request, route: Route) -> Principal:
         """Who calls. Refused without a valid key, for a role that may not call this route, and for too many calls."""
-        if not self.keyed:
+        given: Principal | None = request.scope.get(SESSION)
+        if not self.keyed and given is None:
             return self._local
         secret = None
         try:
-            secret = _bearer(request)
-            principal = authenticate(self._database, secret)
-            for authority in (route.authority, *route.also):
-                check_may(principal, authority)
-            if route.whole:
-                check_whole(principal)
+            if given is None:
+                secret = _bearer(request)
+            principal = given or authenticate(self._database, secret or "")
+            self.check_may(principal, route)
             self._limiter.take(principal)
         except Refusal as refusal:
-            self._count(request, refusal, secret)
+            self.count(request, refusal, secret)
             raise
         return principal
+
+    def check_may(self, principal: Principal, route: Guarded) -> None:
+        """Refuse a caller whose role or hub may not call this route, or open this page."""
+        for authority in (route.authority, *route.also):
+            check_may(principal, authority)
+        if route.whole:
+            check_whole(principal)
+
+    def take(self, principal: Principal) -> None:
+        """Count one request of a caller, and refuse too many."""
+        if self.keyed:
+            self._limiter.take(principal)
 
     def secret_of(self, request: Request) -> str | None:
         """The key of a request that was admitted, for what continues after it. None: without keys."""
@@ -107,7 +132,8 @@ class Callers:
         with self._database.transaction(Authority.READER) as tx:
             return versions.active(tx).policy[ServicePolicy]
 
-    def _count(self, request: Request, refusal: Refusal, secret: str | None) -> None:
+    def count(self, request: Request, refusal: Refusal, secret: str | None) -> None:
+        """Count a denied call."""
         self._denied.add(refusal.code, address=request.client.host if request.client else None, secret=secret)
 
 

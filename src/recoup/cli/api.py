@@ -60,6 +60,7 @@ def serve_on(listening: socket.socket, *, demo: bool, ready: Callable[[str], Non
     from recoup.api.app import build
     from recoup.api.monitoring import monitored
     from recoup.api.serving import refuse_open, serve
+    from recoup.console.site import console
 
     settings = for_requests(load())
     observe.configure(level=settings.log_level, json={"auto": None, "text": False, "json": True}[settings.log_format])
@@ -69,7 +70,7 @@ def serve_on(listening: socket.socket, *, demo: bool, ready: Callable[[str], Non
         refuse_open(str(listening.getsockname()[0]), keyed=keyed)
         stop_by_signal(stop.set, "stopping: finishing the requests in progress")
         said = "with keys" if keyed else "without keys: only this machine may call, in your name"
-        app = build(database, keyed=keyed, also=(monitored(database, DOMAINS),))
+        app = build(database, keyed=keyed, also=(monitored(database, DOMAINS), console(database, demo=demo)))
         serve(app, listening, stop=stop, ready=lambda: ready(f"{said}. Ctrl-C stops it."))
 
 
@@ -82,7 +83,7 @@ def for_requests(settings: Settings) -> Settings:
 
 def refuse_missing_extra() -> None:
     """The packages of the service are an extra."""
-    if any(importlib.util.find_spec(name) is None for name in ("fastapi", "uvicorn")):
+    if any(importlib.util.find_spec(name) is None for name in ("fastapi", "uvicorn", "jinja2")):
         raise InputRefused(
             "extra_missing", "The API needs packages that are not installed.", "Install them: pip install 'recoup[api]'"
         )

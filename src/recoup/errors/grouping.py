@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from psycopg.rows import dict_row
@@ -60,21 +60,40 @@ class Groups:
     all_errors: int
 
 
-def largest(tx: Transaction, asked: Filter, *, limit: int = 20, archived: bool = False) -> Groups:
+def largest(
+    tx: Transaction, asked: Filter, *, limit: int = 20, archived: bool = False, newest: int | None = None
+) -> Groups:
     """The largest groups of errors that match; closed and archived errors only with ``archived``.
 
-    Reads every error that matches: with millions this takes a few seconds.
+    Reads every error that matches: with millions this takes a few seconds. With ``newest`` it reads so many open errors
+    at most, the newest ones, and knows the groups of these.
     """
-    errors = Q["all" if archived or ARCHIVED in asked.statuses else "open"]
+    errors = Q["newest" if newest else "all" if archived or ARCHIVED in asked.statuses else "open"]
     query = Q["groups"].format(errors=errors, matching=listing.Q["matching"])
     with tx.cursor(row_factory=dict_row) as cursor:
         # Not prepared: planned for these conditions, not for every possible set of them.
-        rows = cursor.execute(query, {**listing.given(tx, asked), "limit": limit}, prepare=False).fetchall()
+        rows = cursor.execute(
+            query, {**listing.given(tx, asked), "limit": limit, "newest": newest}, prepare=False
+        ).fetchall()
     return Groups(
         groups=[_group(row) for row in rows],
         all_groups=rows[0]["all_groups"] if rows else 0,
         all_errors=rows[0]["all_errors"] if rows else 0,
     )
+
+
+def recent(
+    tx: Transaction, asked: Filter, signatures: Sequence[str], *, newest: int, step: timedelta, steps: int
+) -> dict[str, list[int]]:
+    """How many errors of each signature began in each of these steps until now, of the newest open ones."""
+    given = {
+        **listing.given(tx, asked), "signatures": list(signatures), "newest": newest, "steps": steps,
+        "step_s": step.total_seconds(),
+    }  # fmt: skip
+    found = {key: [0] * steps for key in signatures}
+    for key, place, errors in tx.execute(Q["recent"].format(errors=Q["newest"]), given, prepare=False):
+        found[key][steps - 1 - place] = errors
+    return found
 
 
 def pattern(message: str, remained: str | None) -> str:

@@ -25,5 +25,10 @@ SERVICE = Domain(
             path="recoup.cli.keys:app",
             help="Make, list, rotate and revoke keys of the API, and list calls that were denied.",
         ),
+        Command(
+            name="console",
+            path="recoup.cli.console:app",
+            help="Open the console in a browser.",
+        ),
     ),
 )

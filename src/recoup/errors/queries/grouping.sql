@@ -3,6 +3,25 @@
         o.category, o.status, o.parked_at, o.sla_due_at, o.sla_met_at, o.created_at
    from recoup.error o where o.archived_at is null)
 
+-- name: newest
+-- The newest open ones, along the primary keys: what is read does not grow with the table. As in list_live, num_nulls
+-- keeps the planner from an index of open errors, of which it would sort all.
+(select o.error_id, o.error_table, o.outreach_id, o.error_code, o.error_message, o.error_signature, o.severity,
+        o.category, o.status, o.parked_at, o.sla_due_at, o.sla_met_at, o.created_at
+   from recoup.error o
+  where o.error_table = any(%(tables)s::text[]) and num_nulls(o.archived_at) = 1
+  order by o.error_id desc limit %(newest)s)
+
+-- name: recent
+-- How many of the newest open errors of these signatures began in each step of time, the last one now.
+select n.error_signature,
+       least(%(steps)s - 1, floor(extract(epoch from (select recoup.now()) - n.created_at) / %(step_s)s))::int as place,
+       count(*)::int as errors
+  from {errors} n
+ where n.error_signature = any(%(signatures)s::text[])
+   and n.created_at > (select recoup.now()) - make_interval(secs => %(step_s)s * %(steps)s)
+ group by n.error_signature, place;
+
 -- name: all
 -- Closed ones and those in the archives, as well.
 (select o.error_id, o.error_table, o.outreach_id, o.error_code, o.error_message, o.error_signature, o.severity,

@@ -1,0 +1,18 @@
+"""Pages by subject, in the order of the navigation."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from recoup.console.declare import Section
+from recoup.console.pages.errors import ERRORS
+from recoup.console.pages.finding import FINDING
+from recoup.console.pages.operations import OPERATIONS
+from recoup.console.pages.overview import OVERVIEW, errors_by_hour
+from recoup.database.connection import Transaction
+
+SECTIONS: Sequence[Section] = (OVERVIEW, ERRORS, OPERATIONS, FINDING)
+
+# What scripts draw: times in seconds, and series of as many values.
+PLOTS: Mapping[str, Callable[[Transaction], Mapping[str, Any]]] = {"errors": errors_by_hour}
+
+__all__ = ["PLOTS", "SECTIONS"]
