@@ -1,4 +1,4 @@
-"""The API as tests call it: served on loopback, over a real database."""
+"""API and console as tests call them: served on loopback, over a real database."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import httpx2
 
 from recoup.api.app import build
 from recoup.api.serving import address, bound, serve
+from recoup.console.site import console
 from recoup.database.connection import Database
 
 
@@ -21,7 +22,7 @@ def served(database: Database, *, keyed: bool = False, connections: int = 8) -> 
     own = Database(database.conninfo, replace(database.settings, pool_max=connections, statement_timeout_ms=10_000))
     stop, ready = threading.Event(), threading.Event()
     with own, bound("127.0.0.1", 0) as listening:
-        app = build(own, keyed=keyed)
+        app = build(own, keyed=keyed, also=(console(own),))
         thread = threading.Thread(target=serve, args=(app, listening), kwargs={"stop": stop, "ready": ready.set})
         thread.start()
         try:

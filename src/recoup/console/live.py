@@ -9,17 +9,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio.to_thread
+import psycopg
 
 from recoup import observe
 from recoup.api import following
-from recoup.database.connection import Database
+from recoup.database.connection import Database, Transaction
 from recoup.ledger import subscriptions
 from recoup.ledger.subscriptions import Cursor
 from recoup.lifecycles.declaration import Authority
@@ -32,6 +34,7 @@ COMMENT_S = 15.0
 CHECK_S = 5.0  # after which a session is asked for again
 MAX_LISTENERS = 200
 MAX_PER_CALLER = 20
+_SNAPSHOT = re.compile(r"[0-9]{1,20}:[0-9]{1,20}:[0-9,]{0,3000}")
 
 
 @dataclass(eq=False, slots=True)
@@ -40,6 +43,7 @@ class Listener:
 
     caller: Principal
     is_valid: Callable[[], bool]
+    since: str | None  # the snapshot that its page was read in, until what came after it was told
     changed: set[str] = field(default_factory=set)
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
     over: bool = False
@@ -51,15 +55,17 @@ class Live:
     def __init__(self, database: Database, stopping: threading.Event) -> None:
         self._database, self._stopping = database, stopping
         self._listeners: set[Listener] = set()
-        self._at: dict[str, Cursor] = {}
+        self._at: Cursor | None = None
         self._checked = time.monotonic()
 
-    def opened(self, caller: Principal, is_valid: Callable[[], bool]) -> AsyncIterator[bytes]:
-        """The bytes of a new stream. Refused when there are too many."""
+    def opened(self, caller: Principal, is_valid: Callable[[], bool], since: str | None) -> AsyncIterator[bytes]:
+        """The bytes of a new stream, of changes after a snapshot. Refused when there are too many."""
+        if since is None or not _SNAPSHOT.fullmatch(since):
+            since = subscriptions.BEGINNING
         mine = Counter(one.caller.id for one in self._listeners)[caller.id]
         if mine >= MAX_PER_CALLER or len(self._listeners) >= MAX_LISTENERS:
             raise LawRefused("streams_used_up", "Too many pages are open.", "Close one; this page can be reloaded.")
-        return self._sent(Listener(caller, is_valid))
+        return self._sent(Listener(caller, is_valid, since))
 
     async def _sent(self, listener: Listener) -> AsyncIterator[bytes]:
         # Registered by the first read: a caller who left before it takes no place.
@@ -87,7 +93,7 @@ class Live:
                 self._end(set(self._listeners))
                 return
             if not self._listeners:
-                self._at = {}
+                self._at = None
                 continue
             try:
                 await self._turn()
@@ -100,27 +106,37 @@ class Live:
             now = list(self._listeners)
             valid = await anyio.to_thread.run_sync(lambda: [one.is_valid() for one in now])
             self._end({one for one, is_valid in zip(now, valid, strict=True) if not is_valid})
-        changed = await anyio.to_thread.run_sync(self._read)
-        if changed:
-            for listener in self._listeners:
-                listener.changed |= changed
+        listeners = list(self._listeners)
+        new = {one.since for one in listeners if one.since is not None}
+        changed, since = await anyio.to_thread.run_sync(self._read, new)
+        for listener in listeners:
+            listener.changed |= changed if listener.since is None else since[listener.since]
+            listener.since = None
+            if listener.changed:
                 listener.waiting.set()
 
-    def _read(self) -> set[str]:
-        """The parts of the product whose logs have new events."""
-        found: set[str] = set()
+    def _read(self, new: set[str]) -> tuple[set[str], dict[str, set[str]]]:
+        """The parts whose logs have events since the last turn, and since each of these snapshots."""
         with self._database.transaction(Authority.CONSUMER, actor=OWN) as tx:
             present, snapshot = subscriptions.present_incarnation(tx), subscriptions.present_snapshot(tx)
+            # What is read here is settled in this snapshot; what comes later is the next turn's.
             end = Cursor(incarnation=present, since=snapshot, until=None, after_seq=0)
-            for log in following.LOGS.values():
-                at = self._at.get(log.table)
-                if at is not None:
-                    up_to = following.snapshot_for(tx, at, present, snapshot)
-                    if not subscriptions.follow(tx, log, at, up_to, limit=1).events:
-                        continue
-                    found.add(part_of(log.table))
-                self._at[log.table] = end
-        return found
+            since = {text: self._changed(tx, replace(end, since=text), end) for text in new}
+            changed = set() if self._at is None else self._changed(tx, self._at, end)
+            self._at = end
+        return changed, since
+
+    def _changed(self, tx: Transaction, at: Cursor, end: Cursor) -> set[str]:
+        try:
+            with tx.transaction():
+                up_to = following.snapshot_for(tx, at, end.incarnation, end.since)
+                return {
+                    part_of(log.table)
+                    for log in following.LOGS.values()
+                    if subscriptions.follow(tx, log, at, up_to, limit=1).events
+                }
+        except psycopg.DataError:  # a snapshot of another server, or of nobody: everything may have changed
+            return {part_of(log.table) for log in following.LOGS.values()}
 
     def _end(self, listeners: set[Listener]) -> None:
         for listener in listeners:

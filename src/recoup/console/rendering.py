@@ -41,7 +41,7 @@ def environment() -> Environment:
     )  # fmt: skip
     made.filters |= {
         "text": text, "line": line, "number": number, "share": share, "time": time, "ago": ago, "until": until,
-        "length": formatting.duration, "tone": tone, "pretty": pretty, "segment": segment,
+        "span": formatting.duration, "tone": tone, "pretty": pretty, "segment": segment,
         "plural": formatting.plural,
     }  # fmt: skip
     made.globals |= {"static": files.path_of, "draw": drawing}

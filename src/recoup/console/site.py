@@ -27,6 +27,7 @@ from recoup.console.live import Live, running
 from recoup.console.pages import PLOTS, SECTIONS
 from recoup.console.sessions import Signed
 from recoup.database.connection import Database
+from recoup.ledger import subscriptions
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, Refusal, ServerRefused
 from recoup.service import Denied
@@ -103,13 +104,14 @@ class Site:
         self._callers.check_may(signed.principal, page)
         self._callers.take(signed.principal)
         with self._callers.acting(signed.principal, page.authority) as tx:
+            since = subscriptions.present_snapshot(tx)  # before anything is read: what comes later is told live
             seen = Seen(
                 tx=tx, caller=signed.principal, path=request.url.path, query=request.url.query,
                 params=request.path_params,
             )  # fmt: skip
             found = page.run(seen)
             (now,) = tx.execute("select recoup.now()").fetchone() or (None,)
-        context = {**found, "seen": seen, "now": now, "problem": found.get("problem") or seen.problem}
+        context = {**found, "seen": seen, "now": now, "since": since, "problem": found.get("problem") or seen.problem}
         return self._html(request, page.template, context, signed=signed, section=page.section)
 
     def _html(
@@ -135,6 +137,7 @@ class Site:
             "request_path": request.url.path, "here": back, "section": section, "sections": SECTIONS, "caller": caller,
             "csrf": None if signed is None else signed.csrf, "theme": sessions.theme(request), "demo": self._demo,
             "keyed": self._callers.keyed, "button": button, "may": may, "problem": None, "done": self._done(request),
+            "since": None,
         }  # fmt: skip
         text = rendering.rendered(template, {**shared, **context})
         return HTMLResponse(text, status_code=status, headers=SAFE)
@@ -288,7 +291,7 @@ class Site:
                 return False
             return True
 
-        stream = self._live.opened(signed.principal, is_valid)
+        stream = self._live.opened(signed.principal, is_valid, request.query_params.get("since"))
         return StreamingResponse(stream, media_type="text/event-stream", headers={**SAFE, **HEADERS})
 
     # Whatever goes wrong ----------------------------------------------------------------------------------------------

@@ -6,8 +6,10 @@ from recoup.api import cursors
 from recoup.api.answers import page
 from recoup.api.routes.errors import ErrorFilter, ErrorsAsked, QueueAsked
 from recoup.console.declare import Context, Section, Seen
-from recoup.errors import active_policy, grouping, listing, lookup, metrics, trend
+from recoup.errors import active_policy, grouping, listing, lookup, metrics, parking, trend
+from recoup.errors.verbs import VERBS, why_not
 from recoup.errors.vocabulary import Category, ErrorStatus, Severity
+from recoup.operations import Act
 from recoup.policy import versions
 
 ERRORS = Section(
@@ -76,7 +78,16 @@ def measured(seen: Seen) -> Context:
 @ERRORS.page("/errors/{error_id}", "errors/one.html")
 def one(seen: Seen) -> Context:
     """One error: why it is in this status, its history, what it blocks, what to do."""
-    return {"error": listing.show(seen.tx, seen.params["error_id"])}
+    found = listing.show(seen.tx, seen.params["error_id"])
+    return {"error": found, "verbs": [] if found.row["archived_at"] else _allowed(seen, found)}
+
+
+def _allowed(seen: Seen, found: listing.Shown) -> list[str]:
+    """The verbs that the error's status allows, as far as that follows from its row."""
+    name = found.row["error_table"]
+    table = active_policy.reloaded(seen.tx).errors.tables.get(name)
+    snapshot = parking.snapshot(found.row)
+    return [verb.name for verb in VERBS if why_not(Act(verb=verb.name), name, table, snapshot) is None]
 
 
 def _filter(asked: ErrorFilter) -> dict[str, object]:

@@ -25,7 +25,7 @@ select 'alerts', (
          select count(*) from (select from recoup.alert a where a.status = 'firing' limit %(most)s) x)
  union all
 select 'dead', (
-         select count(*) from (select from recoup.delivery d where d.status = 'dead' and d.queued_at
+         select count(*) from (select from recoup.delivery d where d.status = 'dead' and d.ended_at
                                 > (select recoup.now()) - interval '1 day' limit %(most)s) x)
  union all
 select 'pauses', (select count(*) from (select from recoup.pauses limit %(most)s) x);

@@ -39,7 +39,7 @@
 
   const listen = () => {
     if (!live().length && !document.querySelector("[data-plot]")) return;
-    const stream = new EventSource("/live");
+    const stream = new EventSource(`/live?since=${encodeURIComponent(document.body.dataset.since || "")}`);
     stream.addEventListener("hello", () => { if (state) state.hidden = false; });
     stream.addEventListener("changed", (event) => {
       const topics = JSON.parse(event.data);
