@@ -7,6 +7,7 @@ from recoup.cli.output import Demo, command, say
 from recoup.refusals import InputRefused
 from recoup.service import keys, local, sessions
 from recoup.settings import load
+from recoup.up.home import serving
 
 app = App(name="console", help="Open the console in a browser.")
 
@@ -26,5 +27,7 @@ def link(*, demo: Demo = False) -> None:
                 f"Sign in with a key. Make one: {command('keys add', demo=demo)} NAME --role operator",
             )
         token = sessions.new_link(database, local(settings.actor)).token
-    print(f"http://{settings.api_host}:{settings.api_port}/link/{token}")
-    say("It works once, within ten minutes, if the service listens there.")
+    found = None if settings.dsn is not None else serving(settings)
+    at = found.address if found is not None and found.address else f"http://{settings.api_host}:{settings.api_port}"
+    print(f"{at}/link/{token}")
+    say("It works once, within ten minutes." if found else "It works once, within ten minutes, where the API listens.")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from recoup import observe
 from recoup.cli import demo as demos
 from recoup.cli.api import Host, Port, refuse_missing_extra
+from recoup.cli.context import opened
 from recoup.cli.output import Demo, command
 from recoup.cli.progress import stop_by_signal
 from recoup.database import access
@@ -15,6 +16,7 @@ from recoup.domain import releases
 from recoup.domains import DOMAINS
 from recoup.refusals import Refusal, ServerRefused
 from recoup.schema import migrate as migrations
+from recoup.service import keys, local, sessions
 from recoup.settings import Settings, load
 from recoup.up.service import Service
 
@@ -47,12 +49,22 @@ def up(
 
     def ready(at: str) -> None:
         stop_by_signal(service.stopping.set, "stopping: finishing what is in progress")
-        _say("api", f"{at}, metrics at {at}/metrics")
+        _say("api", f"{at}/v1/, metrics at {at}/metrics")
+        _say("console", _console(settings, at, demo=demo))
         print(f"\nTry:   curl -s '{at}/v1/errors?limit=3'")
         print(f"Watch: {command('duties', demo=demo)}; {command('doctor', demo=demo)}")
         print("Stop:  Ctrl-C", flush=True)
 
     service.run(ready)
+
+
+def _console(settings: Settings, at: str, *, demo: bool) -> str:
+    """Where the console is: with keys its address, without them one that signs in, once."""
+    with opened(settings=settings, demo=demo) as database:
+        if keys.exist(database):
+            return f"{at}/"
+        token = sessions.new_link(database, local(settings.actor)).token
+    return f"{at}/link/{token} (works once, for ten minutes; later: {command('console link', demo=demo)})"
 
 
 @contextlib.contextmanager
