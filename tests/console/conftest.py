@@ -17,7 +17,7 @@ from recoup.settings import Settings
 from serving import served
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-PATIENCE_MS = 15_000
+PATIENCE_MS = 30_000  # on a busy machine
 
 
 @pytest.fixture(scope="session")

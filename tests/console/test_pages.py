@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import pytest
@@ -34,6 +33,19 @@ def test_a_page_is_whole_and_readable_for_everybody(opened: Open, path: str) -> 
     check(page)
     page.emulate_media(color_scheme="dark")
     assert violations(page) == []
+
+
+# Of the page as it was sent: scripts and styles in it, attributes that are one, and addresses of other hosts.
+INLINE = """async () => {
+  const sent = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+  const found = [...sent.querySelectorAll("style, script:not([src])")].map((one) => one.outerHTML);
+  for (const one of sent.querySelectorAll("*"))
+    for (const { name, value } of one.attributes)
+      if (name.startsWith("on") || name === "style"
+          || (["src", "href", "action"].includes(name) && !/^[/#]/.test(value)) || /^\\/\\//.test(value))
+        found.push(`${one.tagName} ${name}=${value}`);
+  return found;
+}"""
 
 
 def check(page: Page) -> None:

@@ -80,16 +80,26 @@ class Seen:
             found = [value.strip() for key, value in self.given if key == name]
             if found:
                 values[name] = found if _is_list(about.annotation) else found[-1]
-        while True:
-            try:
-                return model.model_validate(values)
-            except ValidationError as error:
-                first = error.errors()[0]
-                name = str(first["loc"][0]) if first["loc"] else ""
-                self.problem = InputRefused("value_unusable", f"{name}: {first['msg']}", "It was left out. Correct it.")
-                if name not in values:
-                    return model()
-                del values[name]
+        usable = {name: value for name, value in values.items() if self._is_usable(model, name, value)}
+        try:
+            return model.model_validate(usable)
+        except ValidationError as error:  # of values that do not go together
+            self.problem = _left_out("filter", error.errors()[0]["msg"])
+            return model()
+
+    def _is_usable(self, model: type[BaseModel], name: str, value: Any) -> bool:
+        try:
+            model.model_validate({name: value})
+        except ValidationError as error:
+            first = next((one for one in error.errors() if one["loc"][:1] == (name,)), None)
+            if first is None:  # others are missing, which is said where all are
+                return True
+            self.problem = _left_out(name, first["msg"])
+            return False
+        except Refusal as refusal:
+            self.problem = _left_out(name, refusal.happened, refusal.next_step)
+            return False
+        return True
 
     def link(self, **changes: str | int | None) -> str:
         """The address of this page with other values; None removes one."""
@@ -101,6 +111,10 @@ class Seen:
     def here(self) -> str:
         """The address of this page."""
         return f"{self.path}?{self.query}" if self.query else self.path
+
+
+def _left_out(name: str, why: str, next_step: str = "Correct it.") -> InputRefused:
+    return InputRefused("value_unusable", f"{name.replace('_', ' ').capitalize()}: {why} It was left out.", next_step)
 
 
 def _is_list(annotation: Any) -> bool:
