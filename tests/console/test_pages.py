@@ -51,13 +51,7 @@ INLINE = """async () => {
 def check(page: Page) -> None:
     """What holds for every page."""
     assert violations(page) == []
-    html = page.content()
-    assert not re.search(r"<script(?![^>]*\ssrc=)", html), "an inline script"
-    assert not re.search(
-        r"<style|\sstyle=|\son[a-z]+=", page.evaluate("() => fetch(location.href).then(a => a.text())")
-    )
-    foreign = re.findall(r"(?:src|href|action)=\"(?:https?:)?//[^\"]+", html)
-    assert foreign == []
+    assert page.evaluate(INLINE) == []
 
 
 @pytest.mark.parametrize("path", PLAIN)
