@@ -49,7 +49,7 @@ def up(
 
     def ready(at: str) -> None:
         stop_by_signal(service.stopping.set, "stopping: finishing what is in progress")
-        _say("api", f"{at}/v1/, metrics at {at}/metrics")
+        _say("api", f"{at}, metrics at {at}/metrics")
         _say("console", _console(settings, at, demo=demo))
         print(f"\nTry:   curl -s '{at}/v1/errors?limit=3'")
         print(f"Watch: {command('duties', demo=demo)}; {command('doctor', demo=demo)}")
