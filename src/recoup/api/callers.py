@@ -18,17 +18,19 @@ from recoup.policy import versions
 from recoup.refusals import Refusal
 from recoup.service import Denied, Limiter, Principal, acting, authenticate, check_may, check_whole, keys, local
 from recoup.service.denied import Counted
+from recoup.service.logins import Logins
 from recoup.service.policy import ServicePolicy
 
 POLICY_S = 30.0  # for which limits of the policy are not read again
 
 
 class Callers:
-    """Admits callers, and opens transactions under their names."""
+    """Admits callers, and opens transactions under their names, each through the login of their role."""
 
-    def __init__(self, database: Database, *, keyed: bool) -> None:
-        self._database, self.keyed = database, keyed
-        self._local = local(database.settings.actor)
+    def __init__(self, logins: Logins, *, keyed: bool) -> None:
+        self._logins, self.keyed = logins, keyed
+        self._service = logins.service
+        self._local = local(self._service.settings.actor)
         self._limits_until = 0.0
 
     def check_origin(self, request: Request) -> None:
@@ -48,7 +50,7 @@ class Callers:
         secret = None
         try:
             secret = _bearer(request)
-            principal = authenticate(self._database, secret)
+            principal = authenticate(self._service, secret)
             for authority in (route.authority, *route.also):
                 check_may(principal, authority)
             if route.whole:
@@ -68,7 +70,7 @@ class Callers:
         if secret is None:
             return not self.keyed
         try:
-            authenticate(self._database, secret)
+            authenticate(self._service, secret)
         except Denied:
             return False
         return True
@@ -76,17 +78,17 @@ class Callers:
     @contextmanager
     def acting(self, caller: Principal, authority: Authority, reason: str | None = None) -> Iterator[Transaction]:
         """One transaction under an authority of the caller's."""
-        with acting(self._database, caller, authority, reason=reason) as tx:
+        with acting(self._logins.of(caller.role), caller, authority, reason=reason) as tx:
             yield tx
 
     def seen_as(self, caller: Principal) -> _AsCaller:
         """The database as a caller may use it, for what opens transactions by itself."""
-        return _AsCaller(self, caller, self._database)
+        return _AsCaller(self, caller, self._logins.of(caller.role))
 
     def maintain(self) -> None:
         """Write what was denied, read the limits again; and ask for keys from when there is one on."""
         self._denied.write()
-        if not self.keyed and keys.exist(self._database):
+        if not self.keyed and keys.exist(self._service):
             self.keyed = True
             observe.logger().warning("there is a key now: every call needs one")
         if self.keyed and time.monotonic() > self._limits_until:
@@ -96,15 +98,15 @@ class Callers:
     @cached_property
     def _limiter(self) -> Limiter:
         policy = self._policy()
-        return Limiter(self._database, rate_per_s=policy.rate_per_s, burst=policy.burst)
+        return Limiter(self._service, rate_per_s=policy.rate_per_s, burst=policy.burst)
 
     @cached_property
     def _denied(self) -> Counted:
-        return Counted(self._database, rows_per_minute=self._policy().denied_rows_per_minute)
+        return Counted(self._service, rows_per_minute=self._policy().denied_rows_per_minute)
 
     def _policy(self) -> ServicePolicy:
         self._limits_until = time.monotonic() + POLICY_S
-        with self._database.transaction(Authority.READER) as tx:
+        with self._service.transaction(Authority.READER) as tx:
             return versions.active(tx).policy[ServicePolicy]
 
     def _count(self, request: Request, refusal: Refusal, secret: str | None) -> None:

@@ -3,7 +3,7 @@
 import getpass
 import secrets
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 from psycopg.conninfo import make_conninfo
@@ -13,8 +13,10 @@ from recoup.database import access, logins
 from recoup.database.session import reading
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused
+from recoup.service import logins as api_logins
 from recoup.settings import load
 
+ApiRole = Literal["viewer", "producer", "operator", "reviewer", "admin", "service"]
 app = App(
     name="login",
     help_epilogue="A login has no rights of its own. It takes the authorities that it was granted, such as reader.",
@@ -30,6 +32,9 @@ def add(
         tuple[Authority, ...],
         Parameter(help="An authority it may take; may be repeated.", negative=""),
     ] = (Authority.READER,),
+    api_role: Annotated[
+        ApiRole | None, Parameter(help="In addition, every authority that the API needs for keys of this role.")
+    ] = None,
     all_: Annotated[
         bool,
         Parameter(name="--all", negative="", show_default=False, help="Every authority, as the everyday login."),
@@ -43,7 +48,8 @@ def add(
     settings = load()
     given = _password(from_stdin=password_from_stdin)
     password = given or secrets.token_urlsafe(24)
-    authorities = tuple(Authority) if all_ else authority
+    chosen = {*authority, *(api_logins.wanted()[api_role] if api_role else ())}
+    authorities = tuple(Authority) if all_ else tuple(one for one in Authority if one in chosen)
     with access.administration(settings) as connection:
         logins.add(connection, name, authorities, password=password)
     facts = {"login": name, "authorities": [one.value for one in authorities]}
