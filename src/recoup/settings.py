@@ -219,7 +219,7 @@ def _project(given: Given | None, *, search: bool) -> ProjectFile | None:
 def _is_replaced(name: str, given: Mapping[str, Given]) -> bool:
     """Whether a source that comes first names another server: then what others say of theirs does not count."""
     ranks = {one: given[one].rank for one in ("home", "dsn") if one in given}
-    return (name in ("dsn", "admin_dsn") or name in API_LOGINS) and given[name].rank < max(ranks.values(), default=0)
+    return name in ("dsn", "admin_dsn") and given[name].rank < max(ranks.values(), default=0)
 
 
 def default_home(environment: Mapping[str, str]) -> Path:
