@@ -42,7 +42,8 @@ def bouncing(server: embedded.Server, mode: str, more: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         users = {server.app: server.app_password, server.admin: server.admin_password}
-        users |= {one["user"]: one["password"] for one in map(options_of, of_embedded(server.uri("")).values())}
+        apis = [options_of(one) for one in of_embedded(server.uri("")).values()]
+        users |= {str(one["user"]): str(one["password"]) for one in apis}
         (folder / "users").write_text("".join(f'"{user}" "{password}"\n' for user, password in users.items()))
         text = CONF.format(server=server.socket_folder, port=server.port, folder=folder, mode=mode, more=more)
         (folder / "conf").write_text(text)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, get_args
 from uuid import uuid4
 
@@ -283,7 +284,7 @@ def test_a_login_that_lacks_an_authority_of_its_role_is_refused_at_the_start(
     settings = external({"operator": {Authority.READER, Authority.OPERATOR}})
     with pytest.raises(ServerRefused, match="may not act as") as refusal:
         logins.conninfos(settings, own)
-    assert (refusal.value.code, "a password" in str(refusal.value.as_json())) == ("login_lacks_authority", False)
+    assert (refusal.value.code, "a password" in str(refusal.value.as_json())) == ("api_login_lacks_authority", False)
 
 
 def test_a_login_of_another_server_or_without_its_secret_is_refused(
@@ -348,3 +349,27 @@ def test_a_login_for_a_role_is_made_by_one_command(own: Database, server: embedd
             assert set(made["authorities"]) == wanted
         finally:
             run("db", "login", "remove", login)
+
+
+def test_a_new_login_goes_into_a_file_that_only_its_user_can_read(
+    own: Database, server: embedded.Server, tmp_path: Path
+) -> None:
+    admin = server.uri(str(options_of(own.conninfo)["dbname"]), admin=True)
+    run = run_in({"RECOUP_DSN": own.conninfo, "RECOUP_ADMIN_DSN": admin, "RECOUP_PROJECT": "none"}, "db", "login")
+    file, login = tmp_path / "api_viewer", f"x_{uuid4().hex[:8]}"
+    add = ("add", login, "--api-role", "viewer", "--dsn-file", file)
+    said = run(*add).stdout
+    try:
+        conninfo = file.read_text().strip()
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert str(options_of(conninfo)["password"]) not in said
+        with contextlib.closing(connect(conninfo, own.settings)) as connection:
+            assert connection.info.user == login
+        for again in (add, ("add", f"{login}_2", "--dsn-file", file)):
+            assert "file_unwritable" in run(*again, fails=True).stderr
+        assert file.read_text().strip() == conninfo
+        other = tmp_path / "other"  # the login exists: no file is left behind
+        assert "login_exists" in run("add", login, "--dsn-file", other, fails=True).stderr
+        assert not other.exists()
+    finally:
+        run("remove", login)

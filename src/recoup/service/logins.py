@@ -1,8 +1,9 @@
 """Logins of the API: one for each role of keys, and one for what the service does itself.
 
 A login may take the authorities of its role and no others. So even a flaw that runs a caller's SQL cannot take another
-one: the server refuses it. Those of the embedded server are made by whoever serves it; of another server they are set
-(``[api] viewer_login`` and so on). Without keys the person who started the service acts, through the everyday login.
+one: the server refuses it. Those of the embedded server are made by the API when it starts; those of another server
+are set (``[api] viewer_login`` and so on). Without keys the person who started the service acts, through the everyday
+login.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def _check(name: str, conninfo: str, *, same: bool, able: Mapping[str, frozenset
     missing = wanted()[name] - able.get(str(options_of(conninfo).get("user")), frozenset())
     if missing:
         raise ServerRefused(
-            "login_lacks_authority",
+            "api_login_lacks_authority",
             f"The login of the API for {name}, {where(conninfo)}, may not act as {', '.join(sorted(missing))}.",
             f"Make one that may: recoup db login add NAME --api-role {name}",
             role=name, missing=sorted(missing),

@@ -248,7 +248,7 @@ declare
   policy constant jsonb := recovery.policy();
   bad    record;
 begin
-  -- Opened, or closed by hand. Probes of a hub's own claims go on, also of what it shares with others.
+  -- Opened, or closed by hand. A hub's own claims still make probes, also of what it shares with others.
   if tg_op = 'INSERT' then
     perform recoup.refuse_of_others('the breaker ' || n.name, n.parts) from new_rows n;
     select n.name, recovery.breaker_broken(null, n, now_, acting, t) as why into bad
