@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from recoup.database import embedded
+from recoup.database.failures import options_of
+from recoup.service.logins import of_embedded
 
 PGBOUNCER = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
 NO_PGBOUNCER = "pgbouncer is not installed: apt-get install pgbouncer"
@@ -40,6 +42,8 @@ def bouncing(server: embedded.Server, mode: str, more: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         users = {server.app: server.app_password, server.admin: server.admin_password}
+        apis = [options_of(one) for one in of_embedded(server.uri("")).values()]
+        users |= {str(one["user"]): str(one["password"]) for one in apis}
         (folder / "users").write_text("".join(f'"{user}" "{password}"\n' for user, password in users.items()))
         text = CONF.format(server=server.socket_folder, port=server.port, folder=folder, mode=mode, more=more)
         (folder / "conf").write_text(text)

@@ -11,19 +11,44 @@ from typing import Any
 import httpx2
 
 from recoup.api.app import build
+from recoup.api.connections import PER_ADDRESS
 from recoup.api.serving import address, bound, serve
 from recoup.console.site import console
-from recoup.database.connection import Database
+from recoup.database import embedded
+from recoup.database.connection import Database, connect
+from recoup.database.failures import options_of
+from recoup.service import logins
+from recoup.service.logins import Logins
+
+_MADE: set[int] = set()  # by the process of their server
+
+
+def through(database: Database) -> Logins:
+    """A database of the tests' server through the logins of the API, as `recoup api` makes them there."""
+    server = embedded.status(database.settings)
+    assert server is not None
+    if server.pid not in _MADE:
+        with contextlib.closing(connect(server.uri(str(name_of(database)), admin=True), database.settings)) as admin:
+            logins.make(admin, database.conninfo)
+        _MADE.add(server.pid)
+    return Logins(database, logins.of_embedded(database.conninfo))
+
+
+def name_of(database: Database) -> object:
+    return options_of(database.conninfo)["dbname"]
 
 
 @contextlib.contextmanager
-def served(database: Database, *, keyed: bool = False, connections: int = 8) -> Iterator[str]:
+def served(
+    database: Database, *, keyed: bool = False, connections: int = 8, per_address: int = PER_ADDRESS
+) -> Iterator[str]:
     """The address of the API over a database, while the block runs."""
     own = Database(database.conninfo, replace(database.settings, pool_max=connections, statement_timeout_ms=10_000))
     stop, ready = threading.Event(), threading.Event()
     with own, bound("127.0.0.1", 0) as listening:
-        app = build(own, keyed=keyed, also=(console(own),))
-        thread = threading.Thread(target=serve, args=(app, listening), kwargs={"stop": stop, "ready": ready.set})
+        app = build(own, keyed=keyed, logins=through(own), also=(console(),))
+        more = {"stop": stop, "ready": ready.set, "per_address": per_address}
+        thread = threading.Thread(target=serve, args=(app, listening), kwargs=more)
         thread.start()
         try:
             assert ready.wait(10)

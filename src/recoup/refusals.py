@@ -69,6 +69,7 @@ PLATFORM = {
         "operation_steps",
         "an operation with a canary goes step by step, under the name of the actor who began it",
     ),
+    "RC074": ("hub_may_not", "a caller of a hub stops and starts the work of that hub alone"),
     "RC043": ("subscription_of_another", "only the authority and login that created a subscription move it"),
 }
 declare(

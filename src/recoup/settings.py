@@ -21,6 +21,8 @@ from recoup.setting import handlers as read_handlers
 from recoup.setting import secrets as read_secrets
 
 NO_PROJECT = "none"
+# By whom the API acts: keys of a role, or itself.
+API_LOGINS = {f"api_{name}_login": name for name in ("viewer", "producer", "operator", "reviewer", "admin", "service")}
 OPTIONS: dict[str, str] = {}  # what the command line was given: --dsn, --home, --project
 
 
@@ -91,6 +93,35 @@ class Settings:
     api_port: Annotated[int, Setting(
         "Port that they listen on. 0: any that is free.", unit="port", least=0, most=65_535, section="api", key="port",
     )] = 8321
+    api_viewer_login: Annotated[str | None, Setting(
+        "With `dsn`: the login of the API for keys of the role viewer. A connection string, or `env:NAME`: a "
+        "variable, or a file under `[secrets]`.", section="api", key="viewer_login",
+    )] = field(default=None, repr=False)
+    api_producer_login: Annotated[str | None, Setting(
+        "With `dsn`: the login of the API for keys of the role producer. A connection string, or `env:NAME`: a "
+        "variable, or a file under `[secrets]`.", section="api", key="producer_login",
+    )] = field(default=None, repr=False)
+    api_operator_login: Annotated[str | None, Setting(
+        "With `dsn`: the login of the API for keys of the role operator. A connection string, or `env:NAME`: a "
+        "variable, or a file under `[secrets]`.", section="api", key="operator_login",
+    )] = field(default=None, repr=False)
+    api_reviewer_login: Annotated[str | None, Setting(
+        "With `dsn`: the login of the API for keys of the role reviewer. A connection string, or `env:NAME`: a "
+        "variable, or a file under `[secrets]`.", section="api", key="reviewer_login",
+    )] = field(default=None, repr=False)
+    api_admin_login: Annotated[str | None, Setting(
+        "With `dsn`: the login of the API for keys of the role admin. A connection string, or `env:NAME`: a "
+        "variable, or a file under `[secrets]`.", section="api", key="admin_login",
+    )] = field(default=None, repr=False)
+    api_service_login: Annotated[str | None, Setting(
+        "The same for what the API does for itself: it checks keys, counts, and reads for `/metrics` and `/readyz`.",
+        section="api", key="service_login",
+    )] = field(default=None, repr=False)
+    api_connections_per_address: Annotated[int, Setting(
+        "Maximum open connections to one API process from one address: of IPv6, from one network of 64 bits. Behind a "
+        "proxy all come from the proxy's.",
+        unit="connections", least=1, most=1000, section="api", key="connections_per_address",
+    )] = 200
     worker_name: Annotated[str | None, Setting(
         "Name of the worker in logs and claims. Default: host name and process id.", section="worker", key="name",
     )] = None
@@ -130,6 +161,12 @@ class Settings:
     actions: Mapping[str, str] = field(default_factory=dict, compare=False)  # the same: action, function
     secrets: Mapping[str, str] = field(default_factory=dict, compare=False)  # the same: variable, file
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)  # where each value that is given comes from
+
+    @property
+    def api_logins(self) -> dict[str, str]:
+        """The connection strings of the API that are set, by role."""
+        given = {name: getattr(self, setting) for setting, name in API_LOGINS.items()}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 def _table() -> Iterator[Setting]:

@@ -28,7 +28,7 @@ from recoup.service import keys
 from recoup.service.denied import listed
 from recoup.service.roles import APPROVES, EXECUTES, Role, authorities
 from recoup.settings import Settings
-from serving import calling, served
+from serving import calling, served, through
 
 ROUTES = [route for area in areas() for route in area.routes]
 ROLES = [role for role in Role if role is not Role.LOCAL]
@@ -64,7 +64,7 @@ def statuses(app: FastAPI, key: str | None, routes: list[Route]) -> Mapping[str,
 
 
 def test_every_route_answers_those_whose_role_has_its_authority_and_nobody_else(own: Database) -> None:
-    app = build(own, keyed=True)
+    app = build(own, keyed=True, logins=through(own))
     with own.transaction(Authority.KEY_MANAGER, actor=ADA) as tx:
         keys_ = {role: keys.add(tx, f"matrix-{role}", role).secret for role in ROLES}
         expired = keys.add(tx, "expired", Role.OPERATOR, expires=timedelta(minutes=1)).secret
@@ -226,7 +226,7 @@ def test_a_key_of_a_hub_stops_and_starts_nothing_of_others_and_reads_no_metrics(
         assert hub.get("/v1/pauses").json()["items"] == []
 
     async def scraped(key: str) -> int:
-        app = build(own, keyed=True, also=[monitored(own, DOMAINS)])
+        app = build(own, keyed=True, logins=through(own), also=[monitored(own, DOMAINS)])
         headers = {"Authorization": f"Bearer {key}", "X-Forwarded-For": "192.0.2.1"}
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost") as client:
             return (await client.get("/metrics", headers=headers)).status_code

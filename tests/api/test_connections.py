@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
+from recoup.api.connections import counted_as
 from recoup.database.connection import Database
 from serving import served
 
@@ -102,3 +103,73 @@ def test_a_client_that_leaves_in_the_middle_of_its_body_is_not_a_bug_in_the_log(
     time.sleep(0.3)
     assert status(at) == 200
     assert "request failed" not in caplog.text
+
+
+def from_address(at: tuple[str, int], address: str) -> socket.socket:
+    """A connection from one of the addresses of this machine: all of 127.0.0.0/8 are."""
+    return socket.create_connection(at, source_address=(address, 0), timeout=10)
+
+
+def answered(held: socket.socket) -> bytes:
+    """What comes back to one request; empty: nothing."""
+    with contextlib.suppress(OSError):
+        held.sendall(GET + b"\r\n")
+    with contextlib.suppress(OSError):
+        return held.recv(100_000)
+    return b""
+
+
+def test_one_address_does_not_take_all_connections(db: Database) -> None:
+    with served(db, per_address=3) as address, contextlib.ExitStack() as held:
+        url = httpx2.URL(address)
+        at = (url.host, url.port or 0)
+        mine = [held.enter_context(from_address(at, "127.0.0.2")) for _ in range(3)]
+        assert answered(mine[0]).startswith(b"HTTP/1.1 200")
+        for _ in range(5):  # closed at once: nothing has to be sent, and nothing is held
+            with from_address(at, "127.0.0.2") as more:
+                refused = more.recv(100_000)
+                assert refused.startswith(b"HTTP/1.1 503")
+                assert b'"code":"connections_of_address"' in refused
+                assert more.recv(100_000) == b""
+        with from_address(at, "127.0.0.3") as other:
+            assert answered(other).startswith(b"HTTP/1.1 200")
+        assert answered(mine[1]).startswith(b"HTTP/1.1 200"), "those that are there stay"
+        mine[2].close()
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:  # its place is free as soon as its end is seen
+            with from_address(at, "127.0.0.2") as again:
+                if answered(again).startswith(b"HTTP/1.1 200"):
+                    break
+        else:
+            pytest.fail("a place was lost")
+
+
+def test_places_come_back_however_a_connection_ends(db: Database) -> None:
+    """Many that are refused, reset, left in the middle or time out: afterwards there is as much room as before."""
+    with served(db, per_address=5) as address:
+        url = httpx2.URL(address)
+        at = (url.host, url.port or 0)
+        for number in range(60):
+            with contextlib.suppress(OSError), from_address(at, "127.0.0.2") as one:
+                one.sendall((b"", GET, GET + b"\r\n", b"\0\r\n\r\n")[number % 4])
+                if number % 3 == 0:
+                    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset
+        time.sleep(0.5)
+        with contextlib.ExitStack() as held:
+            five = [held.enter_context(from_address(at, "127.0.0.2")) for _ in range(5)]
+            assert [answered(one)[:12] for one in five] == [b"HTTP/1.1 200"] * 5
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "together"),
+    [
+        ("10.0.0.1", "10.0.0.2", False),
+        ("2001:db8::1", "2001:db8::ffff:0:0:1", True),  # one machine has a network of 64 bits to itself
+        ("2001:db8:0:1::1", "2001:db8:0:2::1", False),
+        ("::ffff:10.0.0.1", "10.0.0.1", True),
+        ("fe80::1%eth0", "fe80::2", True),
+        ("::1", "127.0.0.1", False),
+    ],
+)
+def test_what_counts_as_one_address(one: str, other: str, together: bool) -> None:
+    assert (counted_as(one) == counted_as(other)) is together

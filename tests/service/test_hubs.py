@@ -9,7 +9,7 @@ import contextlib
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from uuid import UUID
 
 import psycopg
@@ -17,17 +17,17 @@ import pytest
 from psycopg.sql import SQL, Identifier, Literal
 
 import product
-from recoup import deliveries, gate
+from recoup import deliveries, gate, pauses
 from recoup.audit import audit
 from recoup.database import embedded
 from recoup.database.connection import NO_HUB, Database, connect
-from recoup.errors import archive, listing, parking, promotion, recording
+from recoup.errors import archive, listing, parking, promotion, recording, retrying
 from recoup.errors.lookup import ErrorKey
 from recoup.errors.recording import NewError
 from recoup.lifecycles.declaration import Authority
 from recoup.partitions import control_plane
 from recoup.partitions.identity import Partition
-from recoup.recovery import matches
+from recoup.recovery import breakers, matches
 from recoup.recovery.matches import NewFailure
 from recoup.refusals import LawRefused, Refusal
 from recoup.runs import running
@@ -294,6 +294,103 @@ def test_no_statement_changes_a_row_of_another_hub(ward: Ward, role: Role) -> No
                     assert tx.execute(statement, (ward.theirs.error_id,)).rowcount == 0
             except LawRefused as refusal:
                 assert refusal.code == "authority_lacks_right", statement
+
+
+# What stops and starts the work of everybody, each as a statement of the operator's own.
+PAUSED = (
+    "insert into recoup.pause (scope, scope_id, status, changed_at, changed_by, reason) values (%s, %s, 'PAUSED',"
+    " recoup.now(), recoup.acting_id(), 'x') on conflict (scope, scope_id) do update set status = 'PAUSED',"
+    " changed_at = excluded.changed_at, changed_by = excluded.changed_by, reason = 'x'"
+)
+RESUMED = (
+    "update recoup.pause set status = 'RUNNING', changed_at = greatest(changed_at, recoup.now()),"
+    " changed_by = recoup.acting_id() where scope = %s and scope_id = %s"
+)
+OF_ALL = [("global", "everything"), ("duty", "seal"), ("table", THEIRS), ("table", "recoup.error"),
+          ("table", "cl.gate_zero_attempt"), ("partition-source", "crm"), ("action", "notify_ops")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("scope", "name"), OF_ALL)
+def test_a_hub_pauses_and_resumes_nothing_of_others(ward: Ward, scope: str, name: str) -> None:
+    who, other = ward.callers[Role.OPERATOR], ward.desk.caller(Role.OPERATOR)
+    with pytest.raises(LawRefused) as refusal, acting(ward.db, who, Authority.OPERATOR) as tx:
+        tx.execute(PAUSED.encode(), (scope, name))
+    assert refusal.value.code == "hub_may_not"
+    with acting(ward.db, other, Authority.OPERATOR) as tx:
+        assert tx.execute(PAUSED.encode(), (scope, name)).rowcount == 1
+    try:
+        with pytest.raises(LawRefused) as refusal, acting(ward.db, who, Authority.OPERATOR) as tx:
+            tx.execute(RESUMED.encode(), (scope, name))
+        assert refusal.value.code == "hub_may_not"
+        with acting(ward.db, who, Authority.OPERATOR) as tx:  # every claim reads it
+            assert (scope, name) in [(one.scope, one.scope_id) for one in pauses.pauses(tx)]
+    finally:
+        with acting(ward.db, other, Authority.OPERATOR) as tx:
+            assert tx.execute(RESUMED.encode(), (scope, name)).rowcount == 1
+    with pytest.raises(LawRefused) as refusal, acting(ward.db, who, Authority.OPERATOR) as tx:
+        tx.execute(PAUSED.encode(), (scope, name))  # again: an update
+    assert refusal.value.code == "hub_may_not"
+
+
+def test_a_hub_pauses_its_own_tables_and_sources(ward: Ward) -> None:
+    for scope, name in (("table", OURS), ("partition-source", "dol")):
+        for statement in (PAUSED, RESUMED):
+            with acting(ward.db, ward.callers[Role.OPERATOR], Authority.OPERATOR) as tx:
+                assert tx.execute(statement.encode(), (scope, name)).rowcount == 1
+    gone = Principal(key_id=None, name="eve", role=Role.OPERATOR, hub="gone")
+    with pytest.raises(LawRefused) as refusal, acting(ward.db, gone, Authority.OPERATOR) as tx:
+        tx.execute(PAUSED.encode(), ("table", OURS))
+    assert refusal.value.code == "hub_may_not"
+
+
+def test_a_hub_opens_and_closes_no_breaker_of_others(ward: Ward) -> None:
+    # Its own table alone is not enough: a breaker that is not listed is also for a kind of runs of that name.
+    other, names = ward.desk.caller(Role.OPERATOR), (THEIRS, "crm", OURS)
+    for who in (ward.callers[Role.OPERATOR], Principal(key_id=None, name="probe", role=Role.OPERATOR, hub="outreach")):
+        for name in names:
+            with pytest.raises(LawRefused) as refusal, acting(ward.db, who, Authority.OPERATOR) as tx:
+                breakers.open_breaker(tx, name, reason="ours first")
+            assert refusal.value.code == "hub_may_not"
+            with acting(ward.db, other, Authority.OPERATOR) as tx:
+                breakers.open_breaker(tx, name, reason="it is down")
+            with pytest.raises(LawRefused) as refusal, acting(ward.db, who, Authority.OPERATOR) as tx:
+                breakers.close_breaker(tx, name)
+            assert refusal.value.code == "hub_may_not"
+            with acting(ward.db, other, Authority.OPERATOR) as tx:
+                breakers.close_breaker(tx, name)
+
+
+def test_a_claim_of_a_hub_takes_its_own_probe_and_ends_no_other(ward: Ward) -> None:
+    """The unit that tries another hub's table has succeeded; only who sees it may say so."""
+    db, desk = ward.db, ward.desk
+    with db.transaction(Authority.OPERATOR) as tx:
+        for name in (OURS, THEIRS):
+            breakers.open_breaker(tx, name, reason="it is down")
+    with db.transaction(Authority.HUB) as tx:
+        recording.record(tx, [NewError(table=table, message="it timed out", code="TIMEOUT", outreach_id=uuid.uuid4())
+                              for table in (OURS, THEIRS)])  # fmt: skip
+    desk.advance(timedelta(minutes=30))
+    with db.transaction(Authority.HUB) as tx:
+        (theirs,) = retrying.claim(tx, limit=9, tables=[THEIRS], worker="they", lease=timedelta(minutes=1))
+    with db.transaction(Authority.HUB) as tx:
+        done = retrying.Succeeded(error_table=THEIRS, error_id=theirs.error_id, token=theirs.token)
+        assert retrying.finish(tx, [done])[0].status == "RESOLVED"
+    desk.advance(timedelta(minutes=5))
+    with acting(db, ward.callers[Role.PRODUCER], Authority.HUB) as tx:
+        assert len(retrying.claim(tx, limit=9, tables=[OURS], worker="we", lease=timedelta(minutes=1))) == 1
+        assert tx.execute("select name, status from recovery.breaker where name = any(%s) order by name",
+                          ([OURS, THEIRS],)).fetchall() == [(OURS, "half_open"), (THEIRS, "half_open")]  # fmt: skip
+        reopened = (
+            "update recovery.breaker set status = 'open', wait_s = least(wait_s::bigint * 2, max_wait_s), open_until ="
+            " recoup.now() + make_interval(secs => least(wait_s::bigint * 2, max_wait_s)), probe_subject = null,"
+            " probe_unit = null, probe_token = null, probe_until = null where name = %s"
+        )
+        with pytest.raises(psycopg.Error, match="has not ended like that"), tx.transaction():
+            tx.execute(reopened.encode(), (THEIRS,))
+    with db.transaction(Authority.EVALUATOR) as tx:
+        tx.execute("select recovery.settle_probes()")
+        found = tx.execute("select status from recovery.breaker where name = %s", (THEIRS,)).fetchone()
+    assert found == ("closed",)
 
 
 def test_what_hubs_do_leaves_everything_sound(ward: Ward) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
@@ -14,11 +16,15 @@ from hub import DOL
 from pooler import NO_PGBOUNCER, PGBOUNCER, bouncing
 from recoup import readiness
 from recoup.database import embedded
-from recoup.database.connection import Database
+from recoup.database.connection import Actor, Database
 from recoup.domains import DOMAINS
+from recoup.lifecycles.declaration import Authority
 from recoup.metrics.reading import Reader
+from recoup.service import Principal, acting, keys
+from recoup.service.keys import KEYED
+from recoup.service.roles import authorities
 from recoup.settings import Settings
-from serving import calling
+from serving import calling, through
 
 pytestmark = pytest.mark.skipif(PGBOUNCER is None, reason=NO_PGBOUNCER)
 
@@ -42,6 +48,28 @@ def test_what_is_recorded_over_http_is_recorded_once(pooled: Database) -> None:
         assert len({answer.text for answer in answers}) == 1, "the same answer"
         found = client.get("/v1/errors", params={"entity": str(entity)}).json()["items"]
         assert len(found) == 1
+
+
+def test_each_role_acts_through_its_own_login(pooled: Database) -> None:
+    """Sessions are shared by the pooler, and only between transactions of one login."""
+    logins = through(pooled)
+    with ThreadPoolExecutor(4) as threads:
+
+        def acted(number: int) -> None:
+            role = KEYED[number % len(KEYED)]
+            who = Principal(key_id=uuid.uuid4(), name="a caller", role=role)
+            with acting(logins.of(role), who, sorted(authorities(role))[number % 2]) as tx:
+                assert tx.execute("select session_user::text").fetchone() == (f"recoup_api_{role}",)
+                for other in (Authority.CLAIM_WORKER, Authority.SERVICE):
+                    with pytest.raises(psycopg.errors.InsufficientPrivilege), tx.transaction():
+                        tx.execute("select set_config('role', %s, true)", (other.role,))
+
+        assert len(list(threads.map(acted, range(60)))) == 60
+    with pooled.transaction(Authority.KEY_MANAGER, actor=Actor("human", "ada")) as tx:
+        key = keys.add(tx, "pooled", "viewer").secret
+    with calling(pooled, keyed=True, key=key) as client:
+        assert client.get("/v1/errors").status_code == 200
+        assert client.post("/v1/errors", json={}).status_code == 403
 
 
 def test_a_worker_works_and_everything_can_be_read(pooled: Database) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from command_line import run_in
 from recoup.database import embedded
+from recoup.service import logins
 from recoup.settings import Settings
 from services import Up, a_home, of, ready, up
 
@@ -42,6 +43,22 @@ def test_the_first_curl_works_as_printed(service: Up) -> None:
     assert found is not None
     done = subprocess.run(shlex.split(found[1]), capture_output=True, text=True, check=True, timeout=30)
     assert json.loads(done.stdout)["items"] == []
+
+
+def test_its_api_acts_through_logins_of_its_own(service: Up, own: Settings) -> None:
+    """What it does itself does not go through the worker's login; and it made one for each role of keys."""
+    assert ready(service.address)
+    server = embedded.start(own)
+    with psycopg.connect(server.uri("recoup", admin=True), autocommit=True) as admin:
+        users = {row[0] for row in admin.execute("select distinct usename from pg_stat_activity where usename like"
+                                                 " 'recoup_%'")}  # fmt: skip
+    assert {"recoup_api_service", "recoup_app"} <= users
+    for name, conninfo in logins.of_embedded(server.uri("recoup")).items():
+        with psycopg.connect(conninfo) as connection:
+            connection.execute("set role recoup_reader")
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute("set role recoup_claim_worker")
+        assert name in logins.wanted()
 
 
 def test_the_home_of_a_service_is_not_replaced(service: Up, own: Settings) -> None:

@@ -22,6 +22,7 @@ from recoup.api.work import Background
 from recoup.database.connection import Database
 from recoup.domains import DOMAINS
 from recoup.refusals import InputRefused, Refusal
+from recoup.service.logins import Logins
 
 MAINTAIN_S = 5.0
 ABOUT = """The recovery plane for failed work, on PostgreSQL: the same functions as the library and the commands.
@@ -40,14 +41,18 @@ def areas() -> list[Area]:
     return list(found.values())
 
 
-def build(database: Database, *, keyed: bool, also: Sequence[Callable[[FastAPI], None]] = ()) -> FastAPI:
+def build(
+    database: Database, *, keyed: bool, logins: Logins | None = None, also: Sequence[Callable[[FastAPI], None]] = ()
+) -> FastAPI:
     """The application over a database. ``keyed``: every call needs a key; without, only this machine may call.
 
-    ``also``: what adds routes that are no part of the API, such as metrics.
+    ``logins``: those through which callers act, of this database; without, all act through its own. ``also``: what adds
+    routes that are no part of the API, such as metrics.
     """
+    logins = logins or Logins(database, {})
     background = Background()
     stopping = threading.Event()
-    endpoint = Endpoint(database=database, keyed=keyed, background=background, stopping=stopping)
+    endpoint = Endpoint(logins=logins, keyed=keyed, background=background, stopping=stopping)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

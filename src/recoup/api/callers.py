@@ -19,6 +19,7 @@ from recoup.policy import versions
 from recoup.refusals import Refusal
 from recoup.service import Denied, Limiter, Principal, acting, authenticate, check_may, check_whole, keys, local
 from recoup.service.denied import Counted
+from recoup.service.logins import Logins
 from recoup.service.policy import ServicePolicy
 
 # Where the console puts the caller of a session when it calls a route itself. Nothing in a request reaches it.
@@ -38,11 +39,12 @@ class Guarded(Protocol):
 
 
 class Callers:
-    """Admits callers, and opens transactions under their names."""
+    """Admits callers, and opens transactions under their names, each through the login of their role."""
 
-    def __init__(self, database: Database, *, keyed: bool) -> None:
-        self._database, self.keyed = database, keyed
-        self._local = local(database.settings.actor)
+    def __init__(self, logins: Logins, *, keyed: bool) -> None:
+        self._logins, self.keyed = logins, keyed
+        self.service = logins.service
+        self._local = local(self.service.settings.actor)
         self._limits_until = 0.0
 
     def check_origin(self, request: Request) -> None:
@@ -64,7 +66,7 @@ class Callers:
         try:
             if given is None:
                 secret = _bearer(request)
-            principal = given or authenticate(self._database, secret or "")
+            principal = given or authenticate(self.service, secret or "")
             self.check_may(principal, route)
             self._limiter.take(principal)
         except Refusal as refusal:
@@ -93,7 +95,7 @@ class Callers:
         if secret is None:
             return not self.keyed
         try:
-            authenticate(self._database, secret)
+            authenticate(self.service, secret)
         except Denied:
             return False
         return True
@@ -101,17 +103,17 @@ class Callers:
     @contextmanager
     def acting(self, caller: Principal, authority: Authority, reason: str | None = None) -> Iterator[Transaction]:
         """One transaction under an authority of the caller's."""
-        with acting(self._database, caller, authority, reason=reason) as tx:
+        with acting(self._logins.of(caller.role), caller, authority, reason=reason) as tx:
             yield tx
 
     def seen_as(self, caller: Principal) -> _AsCaller:
         """The database as a caller may use it, for what opens transactions by itself."""
-        return _AsCaller(self, caller, self._database)
+        return _AsCaller(self, caller, self._logins.of(caller.role))
 
     def maintain(self) -> None:
         """Write what was denied, read the limits again; and ask for keys from when there is one on."""
         self._denied.write()
-        if not self.keyed and keys.exist(self._database):
+        if not self.keyed and keys.exist(self.service):
             self.keyed = True
             observe.logger().warning("there is a key now: every call needs one")
         if self.keyed and time.monotonic() > self._limits_until:
@@ -121,15 +123,15 @@ class Callers:
     @cached_property
     def _limiter(self) -> Limiter:
         policy = self._policy()
-        return Limiter(self._database, rate_per_s=policy.rate_per_s, burst=policy.burst)
+        return Limiter(self.service, rate_per_s=policy.rate_per_s, burst=policy.burst)
 
     @cached_property
     def _denied(self) -> Counted:
-        return Counted(self._database, rows_per_minute=self._policy().denied_rows_per_minute)
+        return Counted(self.service, rows_per_minute=self._policy().denied_rows_per_minute)
 
     def _policy(self) -> ServicePolicy:
         self._limits_until = time.monotonic() + POLICY_S
-        with self._database.transaction(Authority.READER) as tx:
+        with self.service.transaction(Authority.READER) as tx:
             return versions.active(tx).policy[ServicePolicy]
 
     def count(self, request: Request, refusal: Refusal, secret: str | None) -> None:

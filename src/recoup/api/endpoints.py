@@ -26,6 +26,7 @@ from recoup.api.work import Background
 from recoup.database.connection import Database, Transaction
 from recoup.refusals import Refusal, ServerRefused
 from recoup.service import Principal, Stored, answered, digest, once
+from recoup.service.logins import Logins
 
 # Printable, so that it can be shown; a UUID is a good one.
 IdempotencyKey = Annotated[
@@ -54,8 +55,8 @@ class Call:
 class Endpoint:
     """Makes endpoints of routes."""
 
-    def __init__(self, *, database: Database, keyed: bool, background: Background, stopping: threading.Event) -> None:
-        self.callers = Callers(database, keyed=keyed)
+    def __init__(self, *, logins: Logins, keyed: bool, background: Background, stopping: threading.Event) -> None:
+        self.callers = Callers(logins, keyed=keyed)
         self.background = background
         self.streams = Streams(self.callers, stopping)
 

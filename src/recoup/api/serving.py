@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 import uvicorn
 from fastapi import FastAPI
 
-from recoup.api.connections import KEEP_ALIVE_S, Connection
+from recoup.api.connections import KEEP_ALIVE_S, PER_ADDRESS, within
 from recoup.refusals import InputRefused, ServerRefused
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8321
@@ -102,10 +102,11 @@ def serve(
     stop: threading.Event,
     ready: Callable[[], None] | None = None,
     grace_s: int = GRACE_S,
+    per_address: int = PER_ADDRESS,
 ) -> None:
     """Serve until ``stop`` is set. Requests that are under way may finish, for ``grace_s`` at most.
 
-    ``ready`` is called once connections are accepted.
+    ``ready`` is called once connections are accepted. ``per_address``: open connections from one address.
     """
     server = _Server(
         uvicorn.Config(
@@ -117,7 +118,7 @@ def serve(
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=grace_s,
             limit_concurrency=MAX_CONNECTIONS,
-            http=Connection,
+            http=within(per_address),
             lifespan="on",
             ws="none",
         )

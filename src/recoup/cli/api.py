@@ -15,7 +15,7 @@ from recoup.cli.output import Demo, say
 from recoup.cli.progress import stop_by_signal
 from recoup.domains import DOMAINS
 from recoup.refusals import InputRefused
-from recoup.service import keys
+from recoup.service import keys, logins
 from recoup.settings import Settings, load
 
 STATEMENT_MS = 10_000  # of one statement of a request: a caller who waits for an answer does not wait longer
@@ -66,12 +66,17 @@ def serve_on(listening: socket.socket, *, demo: bool, ready: Callable[[str], Non
     observe.configure(level=settings.log_level, json={"auto": None, "text": False, "json": True}[settings.log_format])
     stop = threading.Event()
     with opened(settings=settings, demo=demo) as database:
-        keyed = keys.exist(database)
+        through = logins.Logins(database, logins.conninfos(settings, database, demo=demo))
+        keyed = keys.exist(through.service)
         refuse_open(str(listening.getsockname()[0]), keyed=keyed)
         stop_by_signal(stop.set, "stopping: finishing the requests in progress")
         said = "with keys" if keyed else "without keys: only this machine may call, in your name"
-        app = build(database, keyed=keyed, also=(monitored(database, DOMAINS), console(database, demo=demo)))
-        serve(app, listening, stop=stop, ready=lambda: ready(f"{said}. Ctrl-C stops it."))
+        more = (monitored(through.service, DOMAINS), console(demo=demo))
+        app = build(database, keyed=keyed, logins=through, also=more)
+        per_address = settings.api_connections_per_address
+        serve(
+            app, listening, stop=stop, ready=lambda: ready(f"{said}. Ctrl-C stops it."), per_address=per_address
+        )  # fmt: skip
 
 
 def for_requests(settings: Settings) -> Settings:

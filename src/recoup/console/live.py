@@ -117,7 +117,7 @@ class Live:
 
     def _read(self, new: set[str]) -> tuple[set[str], dict[str, set[str]]]:
         """The parts whose logs have events since the last turn, and since each of these snapshots."""
-        with self._database.transaction(Authority.CONSUMER, actor=OWN) as tx:
+        with self._database.transaction(Authority.READER, actor=OWN) as tx:
             present, snapshot = subscriptions.present_incarnation(tx), subscriptions.present_snapshot(tx)
             # What is read here is settled in this snapshot; what comes later is the next turn's.
             end = Cursor(incarnation=present, since=snapshot, until=None, after_seq=0)

@@ -26,7 +26,6 @@ from recoup.console.forms import Field
 from recoup.console.live import Live, running
 from recoup.console.pages import PLOTS, SECTIONS
 from recoup.console.sessions import Signed
-from recoup.database.connection import Database
 from recoup.ledger import subscriptions
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, Refusal, ServerRefused
@@ -50,11 +49,11 @@ SESSION_CODES = ("session_missing", "session_ended")
 Handler = Callable[[Request], Any]
 
 
-def console(database: Database, *, demo: bool = False) -> Callable[[FastAPI], None]:
+def console(*, demo: bool = False) -> Callable[[FastAPI], None]:
     """What adds the console to the application of the API."""
 
     def add(app: FastAPI) -> None:
-        site = Site(app, database, demo=demo)
+        site = Site(app, demo=demo)
         for path, methods, answer in site.routes():
             app.add_route(path, answer, methods=methods, include_in_schema=False)
         app.state.running.append(site.running)
@@ -65,11 +64,11 @@ def console(database: Database, *, demo: bool = False) -> Callable[[FastAPI], No
 class Site:
     """Every page of one process."""
 
-    def __init__(self, app: FastAPI, database: Database, *, demo: bool) -> None:
+    def __init__(self, app: FastAPI, *, demo: bool) -> None:
         self._callers: Callers = app.state.callers
-        self._database, self._demo = database, demo
+        self._database, self._demo = self._callers.service, demo
         self._actions = Actions(app, self._callers)
-        self._live = Live(database, app.state.stopping)
+        self._live = Live(self._database, app.state.stopping)
 
     def routes(self) -> list[tuple[str, list[str], Handler]]:
         found: list[tuple[str, list[str], Handler]] = [

@@ -36,6 +36,7 @@ OLDEST_SERVER = 150000
 
 NO_HUB = "-"  # no hub is called so
 Transaction = Connection[Row]
+_POOLS = threading.Lock()  # held while one is made
 # The transactions that are open around this code, in this thread or task.
 OPEN: ContextVar[tuple[TrackedConnection, ...]] = ContextVar("open transactions", default=())
 
@@ -62,7 +63,15 @@ class Database:
         self.hub = hub
         self.direct = True  # a session is ours from login to end; known once it was used
         self._pool: Pool | None = None
+        self._shares: Database | None = None  # the connections of this one
+        self._known = False  # whether it was used before
         self._opening = threading.Lock()
+
+    def through(self, conninfo: str, *, hub: str | None = None) -> Database:
+        """The same database through another login. All share the bound of this one, and close with it."""
+        other = Database(conninfo, self.settings, hub=hub)
+        other._shares = self
+        return other
 
     @contextlib.contextmanager
     def transaction(
@@ -77,7 +86,7 @@ class Database:
         try:
             with (
                 as_refusals(self.conninfo, authority.role),
-                self._opened().borrowed(authority) as held,
+                self._opened().borrowed(authority, self.conninfo, self._login) as held,
                 self._begun(held, self._unsaid(held, authority, actor, reason)),
                 _open_here(held, afterwards),
             ):
@@ -94,7 +103,10 @@ class Database:
 
         It is committed when it returns: an exception after it rolls nothing back. A second statement is refused.
         """
-        with as_refusals(self.conninfo, authority.role), self._opened().borrowed(authority) as held:
+        with (
+            as_refusals(self.conninfo, authority.role),
+            self._opened().borrowed(authority, self.conninfo, self._login) as held,
+        ):
             unsaid = self._unsaid(held, authority, actor, reason)
             held.statements_left = 1
             try:
@@ -105,6 +117,7 @@ class Database:
 
     def close(self) -> None:
         """Close the connections. The object can be used again."""
+        self._known = False
         if self._pool is not None:
             self._pool.close()
             self._pool = None
@@ -145,13 +158,20 @@ class Database:
 
     def _opened(self) -> Pool:
         with self._opening:
-            if self._pool is None:
+            if not self._known:
                 # Not by the pool, which would wait for a server that does not answer.
                 with contextlib.closing(connect(self.conninfo, self.settings)) as first, as_refusals(self.conninfo):
                     self.direct = first.direct
                     begin_incarnation(first)
-                patience_s = self.settings.connect_timeout_s
-                self._pool = Pool(self._login, most=self.settings.pool_max, patience_s=patience_s)
+                self._known = True
+            if self._shares is not None:
+                return self._shares._bounded_pool()
+            return self._bounded_pool()
+
+    def _bounded_pool(self) -> Pool:
+        with _POOLS:
+            if self._pool is None:
+                self._pool = Pool(most=self.settings.pool_max, patience_s=self.settings.connect_timeout_s)
             return self._pool
 
     def _login(self, authority: Authority) -> TrackedConnection:

@@ -4,7 +4,7 @@ A login has no rights by itself. It may take the authorities that it was granted
 nothing else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from psycopg import errors
@@ -12,7 +12,7 @@ from psycopg.sql import SQL, Identifier, Literal
 
 from recoup.database.access import MAX_NAME_BYTES
 from recoup.database.connection import Transaction
-from recoup.database.roles import grant_membership
+from recoup.database.roles import grant_membership, until_undisturbed
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, MigrationRefused, ServerRefused
 
@@ -22,6 +22,15 @@ select u.rolname, array_agg(r.rolname order by r.rolname), u.rolsuper
   from pg_roles u join pg_auth_members m on m.member = u.oid join pg_roles r on r.oid = m.roleid
  where u.rolcanlogin and r.rolname = any(%s)
  group by u.rolname, u.rolsuper order by 1
+"""
+_ROLES_OF = """
+select r.rolname from pg_auth_members m join pg_roles r on r.oid = m.roleid join pg_roles u on u.oid = m.member
+ where u.rolname = %s
+"""
+_MEMBERS = """
+select u.rolname, array(select r.rolname from pg_roles r
+                         where r.rolname = any(%(roles)s) and pg_has_role(u.oid, r.oid, 'member'))
+  from pg_roles u where u.rolname = any(%(names)s) and u.rolcanlogin
 """
 
 
@@ -67,6 +76,34 @@ def add(connection: Transaction, name: str, authorities: Sequence[Authority], *,
         ) from error
     except errors.InsufficientPrivilege as error:
         raise _may_not(connection, error) from error
+
+
+def ensure(connection: Transaction, name: str, authorities: Iterable[Authority], *, password: str) -> None:
+    """Make one of Recoup's own logins what it has to be: with this password, and exactly these authorities.
+
+    Safe to run from several places at once. The connection is in autocommit.
+    """
+    login, wanted = Identifier(name), {authority.role for authority in authorities}
+    verifier = connection.pgconn.encrypt_password(password.encode(), name.encode(), b"scram-sha-256").decode()
+    plain = SQL("login noinherit nosuperuser nocreatedb nocreaterole noreplication nobypassrls password {}")
+    try:
+        until_undisturbed(connection, SQL("create role {} nologin").format(login))
+        until_undisturbed(connection, SQL("alter role {} ").format(login) + plain.format(Literal(verifier)))
+        for role in wanted:
+            grant_membership(connection, role, of=name, inherits=False)
+        for (role,) in connection.execute(_ROLES_OF, (name,)).fetchall():
+            if role not in wanted:
+                until_undisturbed(connection, SQL("revoke {} from {}").format(Identifier(str(role)), login))
+    except errors.InsufficientPrivilege as error:
+        raise _may_not(connection, error) from error
+
+
+def memberships(connection: Transaction, names: Iterable[str]) -> dict[str, frozenset[Authority]]:
+    """The authorities that these logins may take, by the login. Those that do not exist are left out."""
+    names = list(names)
+    rows = connection.execute(_MEMBERS, {"names": names, "roles": [one.role for one in Authority]}).fetchall()
+    known = {authority.role: authority for authority in Authority}
+    return {str(name): frozenset(known[role] for role in roles) for name, roles in rows}
 
 
 def remove(connection: Transaction, name: str) -> None:

@@ -43,7 +43,7 @@ def ensure_roles(connection: Transaction, *, login: str) -> None:
     missing = [role for role in [OWNER, *(a.role for a in Authority)] if not _exists(connection, role)]
     with _rights_explained(connection):
         for role in missing:
-            _until_undisturbed(connection, SQL("create role {} nologin").format(Identifier(role)))
+            until_undisturbed(connection, SQL("create role {} nologin").format(Identifier(role)))
         for authority in Authority:
             if authority is not Authority.READER:
                 grant_membership(connection, Authority.READER.role, of=authority.role, inherits=True)
@@ -144,10 +144,10 @@ def grant_membership(connection: Transaction, role: str, *, of: str, inherits: b
     option = SQL("")
     if connection.info.server_version >= 160000:
         option = SQL(" with inherit true" if inherits else " with inherit false, set true")
-    _until_undisturbed(connection, SQL("grant {} to {}{}").format(Identifier(role), Identifier(of), option))
+    until_undisturbed(connection, SQL("grant {} to {}{}").format(Identifier(role), Identifier(of), option))
 
 
-def _until_undisturbed(connection: Connection[tuple[object, ...]], statement: object) -> None:
+def until_undisturbed(connection: Connection[tuple[object, ...]], statement: object) -> None:
     """Retry: two sessions that create one role at the same moment collide in the catalogue."""
     for _ in range(_TRIES):
         try:

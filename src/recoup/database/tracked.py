@@ -58,6 +58,7 @@ class TrackedConnection(Connection[Row]):
 
     direct = True  # no pooler between: the session is ours from login to end
     authority: Authority | None = None  # its own; None: it takes one in each transaction
+    login: str = ""  # whose it is, in a pool of several logins
     since = used = own_used = 0.0  # when it logged in, was used, was used by its own authority
     changed = False  # something may be left in the session
     statements_left: int | None = None  # that may still be sent; None: any number

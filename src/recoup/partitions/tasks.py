@@ -28,7 +28,7 @@ from recoup.partitions.vocabulary import RunStatus
 from recoup.partitions.windows import Window, window
 from recoup.redaction import in_words
 from recoup.refusals import ServerRefused
-from recoup.settings import Settings
+from recoup.settings import API_LOGINS, Settings
 from recoup.work.flow import UNREACHABLE
 
 Q = load("recoup.partitions", "working.sql")
@@ -244,8 +244,9 @@ def _database(task: Task) -> Database:
 def for_other_processes(settings: Settings) -> Settings:
     """What a task in another process needs of the settings. What it does not is not sent."""
     return replace(
-        settings, dsn=None, admin_dsn=None, directory_key=None, handlers={}, actions={}, secrets={}, sources={}
-    )
+        settings, dsn=None, admin_dsn=None, directory_key=None, handlers={}, actions={}, secrets={}, sources={},
+        **dict.fromkeys(API_LOGINS),  # type: ignore[arg-type]
+    )  # fmt: skip
 
 
 def project_of(settings: Settings) -> Path | None:

@@ -17,7 +17,7 @@ SERVICE = Domain(
     policy=(ServicePolicy,),
     duties=DUTIES,
     invariants=INVARIANTS,
-    checks=(checks.keys, checks.logins),
+    checks=(checks.keys, checks.logins, checks.api_logins),
     refusals=refusals.LAWS,
     commands=(
         Command(

@@ -13,6 +13,23 @@ $$;
 comment on function recoup.hub_names(text) is
 'The error tables, or the sources of partitions, of the hub that this transaction is limited to.';
 
+create or replace function recoup.refuse_of_others(named text, parts text[]) returns void
+language plpgsql stable as $$
+declare
+  hub constant text := coalesce(current_setting('recoup.hub', true), '');
+begin
+  -- What stops or starts work is no row of a hub: every claim reads it. A hub may write what concerns its work alone.
+  if hub <> '' and not parts <@ array(select 'table:' || t from unnest(recoup.hub_names('tables')) t
+                                      union all select 'source:' || s from unnest(recoup.hub_names('sources')) s) then
+    raise exception using errcode = 'RC074',
+      message = format('The caller is limited to the hub %s, and %s concerns the work of others.', hub, named),
+      hint = 'Use a key without a hub.',
+      detail = jsonb_build_object('hub', hub, 'parts', parts);
+  end if;
+end $$;
+comment on function recoup.refuse_of_others(text, text[]) is
+'Refuses what concerns more than the tables and sources of the hub that this transaction is limited to, if it is.';
+
 create or replace procedure recoup.limit_to_hub(relation regclass, condition text, for_owner boolean default true)
 language plpgsql as $$
 declare

@@ -62,6 +62,9 @@ declare
   last timestamptz;  -- when it was changed before: a clock that was set back may leave no other time than that
   bad  record;
 begin
+  perform recoup.refuse_of_others(format('the pause of %s %s', n.scope, n.scope_id),
+            array[case n.scope when 'partition-source' then 'source' else n.scope end || ':' || n.scope_id])
+     from new_rows n;
   if tg_op = 'UPDATE' then
     last := (select max(o.changed_at) from old_rows o);
   end if;
@@ -95,7 +98,7 @@ begin
   return null;
 end $$;
 comment on function recoup.rule_pauses() is
-'Only something that exists is paused; a pause is changed now, by the acting login.';
+'Only something that exists is paused; a pause is changed now, by the acting login; by a hub only within its own work.';
 
 create or replace function recoup.record_pauses() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

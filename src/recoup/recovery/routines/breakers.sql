@@ -100,8 +100,10 @@ begin
     select b.name, coalesce(recovery.probe_end(b.probe_subject, b.probe_unit, b.probe_token), false) as good
       from recovery.breaker b
      where b.status = 'half_open'
+       -- A claim of a hub does not see the units of others: that one has not ended is for those who see it to say.
        and (recovery.probe_end(b.probe_subject, b.probe_unit, b.probe_token) is not null
-            or b.probe_until < now_ and recovery.leases_expire())
+            or b.probe_until < now_ and recovery.leases_expire()
+               and coalesce(current_setting('recoup.hub', true), '') = '')
      order by b.name
        for no key update skip locked)
   update recovery.breaker b
@@ -222,8 +224,8 @@ begin
     return 'probe';
   elsif n.status = 'open' then
     return case
-      when coalesce(recovery.probe_end(o.probe_subject, o.probe_unit, o.probe_token), o.probe_until >= now_)
-        then 'ended'
+      when coalesce(recovery.probe_end(o.probe_subject, o.probe_unit, o.probe_token),
+                    o.probe_until >= now_ or coalesce(current_setting('recoup.hub', true), '') <> '') then 'ended'
       when n.wait_s <> least(o.wait_s::bigint * 2, o.max_wait_s)
            or not recovery.is_recent(n.open_until - make_interval(secs => n.wait_s), now_) then 'terms' end;
   end if;
@@ -246,11 +248,17 @@ declare
   policy constant jsonb := recovery.policy();
   bad    record;
 begin
+  -- Opened, or closed by hand. A hub's own claims still make probes, also of what it shares with others.
   if tg_op = 'INSERT' then
+    perform recoup.refuse_of_others('the breaker ' || n.name, n.parts) from new_rows n;
     select n.name, recovery.breaker_broken(null, n, now_, acting, t) as why into bad
       from new_rows n cross join lateral recovery.breaker_terms(n.name, policy) t
      where recovery.breaker_broken(null, n, now_, acting, t) is not null limit 1;
   else
+    perform recoup.refuse_of_others('the breaker ' || n.name, n.parts)
+       from new_rows n join old_rows o on o.name = n.name
+      where o.status = 'closed' or n.status = 'closed'
+            and recovery.probe_end(o.probe_subject, o.probe_unit, o.probe_token) is not true;
     select n.name, recovery.breaker_broken(o, n, now_, acting, t) as why into bad
       from new_rows n join old_rows o on o.name = n.name cross join lateral recovery.breaker_terms(n.name, policy) t
      where recovery.breaker_broken(o, n, now_, acting, t) is not null limit 1;
