@@ -11,7 +11,6 @@ from typing import Annotated, Any, get_type_hints
 import psycopg
 from fastapi import Header, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import StreamingResponse
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -21,7 +20,7 @@ from recoup import observe, tracing
 from recoup.api import answers, problems, requests
 from recoup.api.callers import Callers
 from recoup.api.declare import Route
-from recoup.api.streams import HEADERS, Position, Stream, Streams
+from recoup.api.streams import Position, Stream, Streams
 from recoup.api.work import Background
 from recoup.database.connection import Database, Transaction
 from recoup.refusals import Refusal, ServerRefused
@@ -95,8 +94,7 @@ class Endpoint:
                 return position
 
             position = await run_in_threadpool(begun)
-            stream = Stream(caller, self.callers.secret_of(request), position)
-            return StreamingResponse(self.streams.opened(stream), media_type="text/event-stream", headers=HEADERS)
+            return self.streams.opened(Stream(caller, self.callers.secret_of(request), position))
 
         made: Any = streamed if route.streams else called
         parameters = [
