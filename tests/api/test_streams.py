@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -96,6 +99,27 @@ def test_streams_are_bounded_and_hold_no_connection(db: Database) -> None:
         finally:
             for one in opened:
                 one.__exit__(None, None, None)
+
+
+def test_places_of_callers_who_left_at_the_beginning_are_free_again(db: Database) -> None:
+    """A thousand that are reset as soon as they have asked, and others that leave while they read."""
+    asked = f"GET {STREAM}?start=now HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    with calling(db) as api:
+        at = (api.base_url.host, api.base_url.port or 0)
+        for number in range(1000):
+            with socket.create_connection(at) as left:
+                left.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset
+                left.sendall(asked)
+                if number % 50 == 0:
+                    left.recv(1000)
+            if number % 50 == 0:
+                assert api.get("/v1/pauses").status_code == 200
+        deadline = time.monotonic() + 30
+        with contextlib.ExitStack() as opened:
+            for _ in range(10):  # as many as a caller may have
+                while (answer := opened.enter_context(api.stream("GET", STREAM))).status_code != 200:
+                    assert time.monotonic() < deadline, answer.read()
+                    time.sleep(0.05)
 
 
 def test_a_stream_ends_with_its_key_and_with_the_service(fresh: Callable[..., Database]) -> None:

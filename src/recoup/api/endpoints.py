@@ -23,6 +23,7 @@ from recoup.api.declare import Route
 from recoup.api.streams import Position, Stream, Streams
 from recoup.api.work import Background
 from recoup.database.connection import Database, Transaction
+from recoup.redaction import in_words
 from recoup.refusals import Refusal, ServerRefused
 from recoup.service import Principal, Stored, answered, digest, once
 
@@ -133,7 +134,8 @@ def _reason(given: dict[str, Any]) -> str | None:
 def _once(tx: Transaction, caller: Principal, key: str, request: Request) -> Stored | None:
     """What an equal request was answered: of the same method, path, parameters and body."""
     path = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
-    return once(tx, caller, key, request.method, path, digest(request.state.body))
+    # A key of the API that was sent in the wrong place is not stored.
+    return once(tx, caller, key, request.method, in_words(path), digest(request.state.body))
 
 
 def _replayed(stored: Stored) -> Response:
@@ -162,6 +164,7 @@ class ServiceRoute(APIRoute):
         async def answer(request: Request) -> Response:
             try:
                 callers.check_origin(request)
+                callers.check_schema()
                 request.state.caller = await run_in_threadpool(callers.admitted, request, route)
                 body = await requests.read(request)
                 read = requests.Read(request.scope, request.receive)

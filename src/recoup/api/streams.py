@@ -96,7 +96,7 @@ class Streams:
                 observe.logger().exception("streams were not read")
 
     async def _turn(self) -> None:
-        if self._stopping.is_set():
+        if self._stopping.is_set() or not self._callers.is_usable:
             self._end(list(self._streams))
             return
         ready = sorted((one for one in self._streams if one.waiting.empty()), key=lambda one: one.last_turn)
