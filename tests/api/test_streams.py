@@ -7,14 +7,17 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
+import anyio
 import httpx2
 import pytest
+from fastapi import FastAPI
 
+from recoup.api.app import build
 from recoup.database.connection import Actor, Database
 from recoup.lifecycles.declaration import Authority
 from recoup.service import keys
@@ -120,6 +123,41 @@ def test_places_of_callers_who_left_at_the_beginning_are_free_again(db: Database
                 while (answer := opened.enter_context(api.stream("GET", STREAM))).status_code != 200:
                     assert time.monotonic() < deadline, answer.read()
                     time.sleep(0.05)
+
+
+def test_a_stream_that_nobody_began_to_read_has_no_place(db: Database) -> None:
+    """Under a server whose socket is full: the caller has left before the first byte could be sent."""
+    scope = {
+        "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "method": "GET",
+        "scheme": "http", "path": STREAM, "raw_path": STREAM.encode(), "query_string": b"", "root_path": "",
+        "headers": [(b"host", b"localhost")], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 1),
+    }  # fmt: skip
+    statuses = []
+
+    async def ask(app: FastAPI) -> None:
+        asked = False
+
+        async def receive() -> dict[str, Any]:
+            nonlocal asked
+            message = {"type": "http.disconnect"} if asked else {"type": "http.request", "body": b""}
+            asked = True
+            return message
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+                await anyio.sleep(10)
+
+        await app({**scope, "state": {}}, receive, send)
+
+    async def many() -> None:
+        app = build(db, keyed=False)
+        for _ in range(12):
+            with anyio.move_on_after(10):
+                await ask(app)
+
+    anyio.run(many)
+    assert statuses == [200] * 12
 
 
 def test_a_stream_ends_with_its_key_and_with_the_service(fresh: Callable[..., Database]) -> None:
