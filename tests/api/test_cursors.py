@@ -72,9 +72,9 @@ def ward(new_database: Any, server: embedded.Server, settings: Settings) -> Iter
     with Database(server.uri(new_database()), settings) as db:
         ada = Actor("human", "ada")
         with db.transaction(Authority.OPERATOR, actor=ada) as tx:
-            product.apply_policy(tx, HUBS + "[service]\nrate_per_s = 100000\nburst = 100000\n", reason="two hubs")
+            product.apply_policy(tx, "[service]\nrate_per_s = 100000\nburst = 100000\n" + HUBS, reason="two hubs")
             for number in range(3):
-                deliveries.send(tx, "ops", f"notice {number}", "a body")
+                deliveries.send(tx, "log", f"notice {number}", "a body")
         with db.transaction(Authority.KEY_MANAGER, actor=ada) as tx:
             whole = {role: keys.add(tx, role.value, role).secret for role in (Role.PRODUCER, Role.OPERATOR)}
             of = {hub: keys.add(tx, hub, Role.VIEWER, hub=hub).secret for hub in TABLES}
@@ -137,7 +137,7 @@ def forged(cursor: str) -> Iterator[str]:
 def test_lists_have_cursors(ward: Ward) -> None:
     """So that what follows shows something."""
     assert len(LISTS) >= 12
-    assert {"/v1/errors", "/v1/runs", "/v1/gate/batches", "/v1/deliveries", "/v1/recovery/failures", EVENTS} <= {
+    assert {"/v1/errors", "/v1/runs", "/v1/gate/batches", "/v1/deliveries", "/v1/recovery/matches", EVENTS} <= {
         *ward.cursors
     }
 
@@ -151,7 +151,7 @@ def test_a_forged_cursor_is_refused_or_of_no_use(ward: Ward, path: str) -> None:
         answer = ward.get(ward.of["people"], path, after)
         assert answer.status_code in ANSWERS, (after, answer.text)
         assert MARK["outreach"] not in answer.text, after
-    assert ward.get(ward.whole, path, "A" * 100_000).status_code in (422, 431, 400)
+    assert ward.get(ward.whole, path, "A" * 60_000).status_code in (422, 431, 400)
     others = [ward.get(ward.whole, path, one).status_code for of, one in ward.cursors.items() if of != path]
     assert set(others) == {422}
 
@@ -174,7 +174,7 @@ def test_a_stream_takes_no_forged_position(ward: Ward) -> None:
     given = list(forged(ward.cursors[EVENTS]))
     for number, at in enumerate(given):
         as_header = number % 2 == 0
-        more = {"Last-Event-ID": at.encode(errors="replace")} if as_header and at.isprintable() else {}
+        more = {"Last-Event-ID": at.encode(errors="replace")} if as_header and at.isprintable() and at.isascii() and at == at.strip() else {}
         with ward.api.stream(
             "GET", STREAM, params={} if more else {"after": at}, headers=[*headers.items(), *more.items()]
         ) as answer:
@@ -201,7 +201,7 @@ def test_every_position_that_was_given_out_can_be_used(ward: Ward) -> None:
     for log in following.LOGS:
         path, after = f"/v1/logs/{log}/events", None
         for _ in range(50):
-            answer = ward.get(ward.whole, path, after, start="beginning")
+            answer = ward.get(ward.whole, path, after, start="beginning", limit=40)
             assert answer.status_code == 200, (log, answer.text)
             after = answer.json()["next"]
             if answer.json()["caught_up"]:

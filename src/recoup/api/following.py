@@ -101,4 +101,6 @@ def _placed(log: Log, at: Cursor, found: Followed) -> Iterator[tuple[str, dict[s
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, list):  # content_log has digests of many rows in one event
+        return [_plain(one) for one in value]
     return bytes(value).hex() if isinstance(value, bytes | memoryview) else value
