@@ -21,7 +21,6 @@ from recoup.api.app import areas
 from recoup.api.declare import Route
 from recoup.database import embedded
 from recoup.database.connection import Actor, Database
-from recoup.domains import DOMAINS
 from recoup.lifecycles.declaration import Authority
 from recoup.service import keys
 from recoup.service.roles import Role
@@ -125,7 +124,8 @@ def forged(cursor: str) -> Iterator[str]:
     yield from (cursor * 50, "A" * 900, "=" * 8, "\0", "\x7f", "é", "%00", " " + cursor, cursor + "=", cursor + "\n")
     kind, value = decoded(cursor)
     hostile = ["\0", "\ud800", "x" * 400, -1, 0, 2**63 - 1, 2**63, 10**300, 1.5, True, None, [], {}, "infinity", "now",
-               "-infinity", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "NaN", str(uuid4()), "'; select"]  # fmt: skip
+               "-infinity", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "NaN",
+               str(uuid4()), "'; select"]  # fmt: skip
     for other in hostile:
         yield encoded([kind, other])
         yield encoded([other, value])
@@ -174,7 +174,11 @@ def test_a_stream_takes_no_forged_position(ward: Ward) -> None:
     given = list(forged(ward.cursors[EVENTS]))
     for number, at in enumerate(given):
         as_header = number % 2 == 0
-        more = {"Last-Event-ID": at.encode(errors="replace")} if as_header and at.isprintable() and at.isascii() and at == at.strip() else {}
+        more = (
+            {"Last-Event-ID": at.encode(errors="replace")}
+            if as_header and at.isprintable() and at.isascii() and at == at.strip()
+            else {}
+        )
         with ward.api.stream(
             "GET", STREAM, params={} if more else {"after": at}, headers=[*headers.items(), *more.items()]
         ) as answer:
@@ -209,4 +213,3 @@ def test_every_position_that_was_given_out_can_be_used(ward: Ward) -> None:
         assert ward.get(ward.whole, path, after).json()["items"] == []
     assert re.fullmatch("[A-Za-z0-9_-]+", after or "")
     assert len(following.LOGS) > 3
-    assert DOMAINS

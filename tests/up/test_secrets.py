@@ -147,16 +147,45 @@ def _wrong(scene: Scene) -> None:
         scene.call("POST", "/v1/pauses", {**table, "reason": reason}, Authorization=operator)
         scene.call("POST", "/v1/pauses/resume", {**table, "reason": reason}, Authorization=operator)
         scene.call("POST", f"/cl/gate-zero/kill-switch?batch_id={key}", {"reason": reason}, Authorization=operator)
+        _in_reasons(scene, name, reason, producer, operator)
+
+
+def _in_reasons(scene: Scene, name: str, reason: str, producer: str, operator: str) -> None:
+    """In what people write about what they do, and in what a program reports."""
+    code, why = f"CODE_{name.upper()}", {"reason": reason}
+    error = {"table": DOL, "message": "x", "code": code, "outreach_id": str(uuid.uuid4())}
+    calls: list[tuple[str, object]] = [
+        ("/v1/errors", error),
+        ("/v1/errors/park", {"filter": {"code": [code]}, **why}),
+        ("/v1/gate/batches", {"batch_id": name}),
+        (f"/cl/gate-zero/kill-switch?batch_id={name}", why),
+        ("/v1/alerts/silences", {"rule": "error_rate", "lasts": "1h", **why}),
+        ("/v1/recovery/breakers/open", why),
+    ]
+    for path, body in calls:
+        scene.call("POST", path, body, Authorization=operator)
+        scene.call("POST", path, body, Authorization=producer)
+    scene.call("POST", "/v1/runs", {"kind": "nightly", "input": {"said": reason}}, Authorization=producer)
+    failure = {"source": "crm", "key": name, "message": reason, "payload": {"said": reason}}
+    scene.call("POST", "/v1/recovery/failures", failure, Authorization=producer)
+    for path in ("/v1/operations", "/v1/errors", "/v1/gate/batches", "/v1/runs", "/v1/pauses"):
+        scene.call("GET", path, Authorization=operator)
 
 
 def _without(scene: Scene, what: str, text: str | bytes) -> None:
     """No secret of the scene is in a text. The words that surround a key in it say where."""
-    data = text if isinstance(text, bytes) else text.encode()
+    found = _found(scene, text)
+    assert not found, f"{what}: {found}"
+
+
+def _found(scene: Scene, text: str | bytes) -> list[str]:
+    data, found = text if isinstance(text, bytes) else text.encode(), []
     for name, secret in scene.secrets.items():
         # Of a key the part that is secret; its beginning may be shown.
         part = secret.split("_", 2)[2] if secret.startswith("rcp_") else secret
         at = data.find(part.encode())
-        assert at < 0, f"{name} in {what}: {data[max(0, at - 300) : at + 20]!r}"
+        found += [f"{name}: {data[max(0, at - 300) : at + 12]!r}"] if at >= 0 else []
+    return found
 
 
 def test_calls_were_answered_as_meant(scene: Scene) -> None:
