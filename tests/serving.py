@@ -11,17 +11,26 @@ from typing import Any
 import httpx2
 
 from recoup.api.app import build
+from recoup.api.monitoring import monitored
 from recoup.api.serving import address, bound, serve
 from recoup.database.connection import Database
+from recoup.domains import DOMAINS
 
 
 @contextlib.contextmanager
-def served(database: Database, *, keyed: bool = False, connections: int = 8) -> Iterator[str]:
+def served(
+    database: Database,
+    *,
+    keyed: bool = False,
+    connections: int = 8,
+    host: str = "127.0.0.1",
+    with_metrics: bool = False,
+) -> Iterator[str]:
     """The address of the API over a database, while the block runs."""
     own = Database(database.conninfo, replace(database.settings, pool_max=connections, statement_timeout_ms=10_000))
     stop, ready = threading.Event(), threading.Event()
-    with own, bound("127.0.0.1", 0) as listening:
-        app = build(own, keyed=keyed)
+    with own, bound(host, 0) as listening:
+        app = build(own, keyed=keyed, also=[monitored(own, DOMAINS)] if with_metrics else ())
         thread = threading.Thread(target=serve, args=(app, listening), kwargs={"stop": stop, "ready": ready.set})
         thread.start()
         try:

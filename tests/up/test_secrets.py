@@ -67,11 +67,7 @@ def scene() -> Iterator[Scene]:
         around = {"TEST_OPS_URL": receiver.url, "TEST_OPS_SECRET": SECRET}
         run = run_in({**of(settings), "RECOUP_PROJECT": "none", "RECOUP_ACTOR": "ada"})
         run("db", "start")
-        with psycopg.connect(embedded.start(settings).uri("postgres", admin=True), autocommit=True) as admin:
-            for name, value in {"log_statement": "all", "log_min_messages": "debug1",
-                                "log_parameter_max_length_on_error": "-1"}.items():  # fmt: skip
-                admin.execute(f"alter system set {name} = '{value}'".encode())
-            admin.execute("select pg_reload_conf()")
+        _logged(settings, log_parameter_max_length_on_error="-1", log_min_messages="debug1", log_statement="all")
         run("migrate")
         policy = settings.home / "policy.toml"
         policy.write_text(ROUTE)
@@ -88,9 +84,22 @@ def scene() -> Iterator[Scene]:
         found = Scene(settings, service, run, known)
         _sessions(found)
         _right(found)
+        # What is sent as a name is looked up by it, and would be in a statement that is logged with its values.
+        _logged(settings, log_statement="none")
         _wrong(found)
         until(lambda: receiver.got, "the notice was not sent")
         yield found
+
+
+def _logged(settings: Settings, **values: str) -> None:
+    """What the server logs: at first every statement with its values."""
+    with psycopg.connect(embedded.start(settings).uri("postgres", admin=True), autocommit=True) as admin:
+        for name, value in values.items():
+            admin.execute(f"alter system set {name} = '{value}'".encode())
+        admin.execute("select pg_reload_conf()")
+    with psycopg.connect(embedded.start(settings).uri("postgres", admin=True), autocommit=True) as admin:
+        for name, value in values.items():
+            until(lambda: admin.execute(f"show {name}".encode()).fetchone() == (value,))  # noqa: B023
 
 
 def _sessions(scene: Scene) -> None:
