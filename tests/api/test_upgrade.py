@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
 import subprocess
 import sys
 import threading
@@ -88,9 +89,7 @@ def newer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Domain, ...]
     (tmp_path / "upgrade_more" / "migrations" / "0998_colour.sql").write_text(ADDED)
     (tmp_path / "upgrade_newer.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
-    import upgrade_newer
-
-    found: tuple[Domain, ...] = upgrade_newer.NEWER
+    found: tuple[Domain, ...] = importlib.import_module("upgrade_newer").NEWER
     return found
 
 

@@ -143,8 +143,10 @@ def send(asked: Request, port: int, *, reads: bool = True) -> tuple[int, str, bo
 @contextlib.contextmanager
 def serving_twice(db: Database) -> Iterator[tuple[Api, Api]]:
     with contextlib.ExitStack() as stack:
-        first, second = Api(db), Api(db)
-        stack.callback(lambda: (first.kill(), second.kill()))
+        first = Api(db)
+        stack.callback(lambda: first.kill())
+        second = Api(db)
+        stack.callback(lambda: second.kill())
         first.serves()
         second.serves()
         yield first, second
@@ -168,7 +170,7 @@ def test_a_request_that_is_sent_until_it_is_answered_has_one_effect(fresh: Calla
     with serving_twice(db) as apis, contextlib.ExitStack() as stack:
         ports = apis[0].port, apis[1].port
         stack.callback(stopping.set)
-        clients = [Client(number, ports, *mine, stopping) for number, mine in enumerate(secrets)]
+        clients = [Client(number, ports, mine[0], mine[1], stopping) for number, mine in enumerate(secrets)]
         threads = [threading.Thread(target=client.run) for client in clients]
         for thread in threads:
             thread.start()

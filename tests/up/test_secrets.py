@@ -85,7 +85,7 @@ def scene() -> Iterator[Scene]:
         _sessions(found)
         _right(found)
         # What is sent as a name is looked up by it, and would be in a statement that is logged with its values.
-        _logged(settings, log_statement="none")
+        _logged(settings, log_parameter_max_length_on_error="0", log_min_messages="warning", log_statement="none")
         _wrong(found)
         until(lambda: receiver.got, "the notice was not sent")
         yield found
