@@ -165,10 +165,10 @@ def rows(db: Database, query: str, *given: Any) -> list[tuple[Any, ...]]:
 @pytest.mark.timeout(600)
 def test_a_request_that_is_sent_until_it_is_answered_has_one_effect(fresh: Callable[..., Database], seed: int) -> None:
     db, stopping, chance = fresh(simulated_from=None), threading.Event(), random.Random(seed)
-    # Before the first process starts: one that finds no key asks for none, and callers would be somebody else.
-    secrets = [[new_key(db, role, f"{role}-{number}") for role in KEYED] for number in range(CLIENTS)]
     with serving_twice(db) as apis, contextlib.ExitStack() as stack:
         ports = apis[0].port, apis[1].port
+        # The processes began without keys: whoever sends one is nobody else for as long as that is not noticed.
+        secrets = [[new_key(db, role, f"{role}-{number}") for role in KEYED] for number in range(CLIENTS)]
         stack.callback(stopping.set)
         clients = [Client(number, ports, mine[0], mine[1], stopping) for number, mine in enumerate(secrets)]
         threads = [threading.Thread(target=client.run) for client in clients]

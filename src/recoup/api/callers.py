@@ -57,6 +57,8 @@ class Callers:
 
     def admitted(self, request: Request, route: Route) -> Principal:
         """Who calls. Refused without a valid key, for a role that may not call this route, and for too many calls."""
+        if not self.keyed and "authorization" in request.headers:
+            self._ask_for_keys()  # whoever has the first key is not taken for the person at this machine
         if not self.keyed:
             return self._local
         secret = None
@@ -104,12 +106,15 @@ class Callers:
         if self._schema is not None:
             return
         self._denied.write()
-        if not self.keyed and keys.exist(self._database):
-            self.keyed = True
-            observe.logger().warning("there is a key now: every call needs one")
+        self._ask_for_keys()
         if self.keyed and time.monotonic() > self._limits_until:
             policy = self._policy()
             self._limiter.rate_per_s, self._limiter.burst = policy.rate_per_s, policy.burst
+
+    def _ask_for_keys(self) -> None:
+        if not self.keyed and keys.exist(self._database):
+            self.keyed = True
+            observe.logger().warning("there is a key now: every call needs one")
 
     def _read_schema(self) -> None:
         """Another program may migrate the database while this one serves it: within an epoch both work."""
