@@ -75,7 +75,7 @@ soak: $(READY) ## The long runs of tampering, races and kills (SEED=1 CASES=1000
 	@$(MAKE) --no-print-directory soak-guards
 
 soak-stress: $(READY) ## Everybody at once, killed at random (STRESS=120 seconds for each variant), and on PostgreSQL 15 if it is there
-	@$(BIN)/python -m pytest $(SOAKED) --stress-seconds $(STRESS) tests/stress tests/up/test_crash.py
+	@$(BIN)/python -m pytest $(SOAKED) --stress-seconds $(STRESS) tests/stress tests/up/test_crash.py tests/up/test_flat_memory.py
 	@if test -x $(PG15)/postgres; then RECOUP_SERVER_BIN=$(PG15) $(BIN)/python -m pytest $(SOAKED) --stress-seconds $(STRESS) tests/stress; \
 	  else echo "No PostgreSQL 15 in $(PG15): the stress runs were not run on it."; fi
 

@@ -12,11 +12,13 @@ import httpx2
 
 from recoup.api.app import build
 from recoup.api.connections import PER_ADDRESS
+from recoup.api.monitoring import monitored
 from recoup.api.serving import address, bound, serve
 from recoup.console.site import console
 from recoup.database import embedded
 from recoup.database.connection import Database, connect
 from recoup.database.failures import options_of
+from recoup.domains import DOMAINS
 from recoup.service import logins
 from recoup.service.logins import Logins
 
@@ -40,13 +42,20 @@ def name_of(database: Database) -> object:
 
 @contextlib.contextmanager
 def served(
-    database: Database, *, keyed: bool = False, connections: int = 8, per_address: int = PER_ADDRESS
+    database: Database,
+    *,
+    keyed: bool = False,
+    connections: int = 8,
+    per_address: int = PER_ADDRESS,
+    host: str = "127.0.0.1",
+    with_metrics: bool = False,
 ) -> Iterator[str]:
     """The address of the API over a database, while the block runs."""
     own = Database(database.conninfo, replace(database.settings, pool_max=connections, statement_timeout_ms=10_000))
     stop, ready = threading.Event(), threading.Event()
-    with own, bound("127.0.0.1", 0) as listening:
-        app = build(own, keyed=keyed, logins=through(own), also=(console(),))
+    with own, bound(host, 0) as listening:
+        also = (console(), *([monitored(own, DOMAINS)] if with_metrics else ()))
+        app = build(own, keyed=keyed, logins=through(own), also=also)
         more = {"stop": stop, "ready": ready.set, "per_address": per_address}
         thread = threading.Thread(target=serve, args=(app, listening), kwargs=more)
         thread.start()

@@ -151,6 +151,17 @@ def test_a_service_that_began_without_keys_asks_for_one_once_there_is_one(
         assert httpx2.get(f"{at}/v1/errors", headers={"Authorization": f"Bearer {key}"}).status_code == 200
 
 
+def test_the_first_key_is_who_it_says_from_its_first_call_on(fresh: Callable[..., Database]) -> None:
+    """Not the person at the machine until the service notices: a request sent again would be somebody else's."""
+    database = fresh()
+    with calling(database) as api:
+        error = {"table": "outreach.dol_errors", "message": "x", "outreach_id": str(uuid4())}
+        assert api.post("/v1/errors", json=error, headers={"Authorization": "Bearer x"}).status_code == 201
+        api.headers["Authorization"] = f"Bearer {new_key(database, Role.VIEWER)}"
+        answer = api.post("/v1/errors", json=error)
+        assert (answer.status_code, answer.json()["code"]) == (403, "role_may_not")
+
+
 def test_a_key_that_sends_too_much_is_asked_to_wait(
     fresh: Callable[..., Database], monkeypatch: pytest.MonkeyPatch
 ) -> None:

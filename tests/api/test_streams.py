@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
+import anyio
 import httpx2
 import pytest
+from fastapi import FastAPI
 
+from recoup.api.app import build
 from recoup.database.connection import Actor, Database
 from recoup.lifecycles.declaration import Authority
 from recoup.service import keys
@@ -96,6 +102,62 @@ def test_streams_are_bounded_and_hold_no_connection(db: Database) -> None:
         finally:
             for one in opened:
                 one.__exit__(None, None, None)
+
+
+def test_places_of_callers_who_left_at_the_beginning_are_free_again(db: Database) -> None:
+    """A thousand that are reset as soon as they have asked, and others that leave while they read."""
+    asked = f"GET {STREAM}?start=now HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    with calling(db) as api:
+        at = (api.base_url.host, api.base_url.port or 0)
+        for number in range(1000):
+            with socket.create_connection(at) as left:
+                left.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset
+                left.sendall(asked)
+                if number % 50 == 0:
+                    left.recv(1000)
+            if number % 50 == 0:
+                assert api.get("/v1/pauses").status_code == 200
+        deadline = time.monotonic() + 30
+        with contextlib.ExitStack() as opened:
+            for _ in range(10):  # as many as a caller may have
+                while (answer := opened.enter_context(api.stream("GET", STREAM))).status_code != 200:
+                    assert time.monotonic() < deadline, answer.read()
+                    time.sleep(0.05)
+
+
+def test_a_stream_that_nobody_began_to_read_has_no_place(db: Database) -> None:
+    """Under a server whose socket is full: the caller has left before the first byte could be sent."""
+    scope = {
+        "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "method": "GET",
+        "scheme": "http", "path": STREAM, "raw_path": STREAM.encode(), "query_string": b"", "root_path": "",
+        "headers": [(b"host", b"localhost")], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 1),
+    }  # fmt: skip
+    statuses = []
+
+    async def ask(app: FastAPI) -> None:
+        asked = False
+
+        async def receive() -> dict[str, Any]:
+            nonlocal asked
+            message = {"type": "http.disconnect"} if asked else {"type": "http.request", "body": b""}
+            asked = True
+            return message
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+                await anyio.sleep(10)
+
+        await app({**scope, "state": {}}, receive, send)
+
+    async def many() -> None:
+        app = build(db, keyed=False)
+        for _ in range(12):
+            with anyio.move_on_after(10):
+                await ask(app)
+
+    anyio.run(many)
+    assert statuses == [200] * 12
 
 
 def test_a_stream_ends_with_its_key_and_with_the_service(fresh: Callable[..., Database]) -> None:

@@ -67,6 +67,35 @@ def test_the_home_of_a_service_is_not_replaced(service: Up, own: Settings) -> No
     assert f"kill {service.process.pid}" in done.stderr
 
 
+def test_a_backup_is_not_restored_over_a_database_that_is_served(service: Up, own: Settings) -> None:
+    """Also in a moment in which no part of it is connected; a backup of it can be written, and the demo restored."""
+    run, file = run_in(of(own)), own.home / "a.backup"
+    run("db", "backup", file)
+    with _nobody_connected(own, service):
+        for more in ((), ("--replace",)):
+            said = run("db", "restore", file, *more, fails=True).stderr
+            assert said.startswith("refused: home_served"), said
+            assert "recoup up" in said
+            assert f"kill {service.process.pid}" in said
+    run("db", "restore", file, "--demo")
+    assert ready(service.address)
+
+
+@contextlib.contextmanager
+def _nobody_connected(own: Settings, service: Up) -> Iterator[None]:
+    """The parts stand still, and have lost their connections."""
+    parts = service.children()
+    with psycopg.connect(embedded.start(own).uri("postgres", admin=True), autocommit=True) as admin:
+        for pid in parts:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = 'recoup'")
+            yield
+        finally:
+            for pid in parts:
+                os.kill(pid, signal.SIGCONT)
+
+
 def test_it_is_not_ready_without_a_worker(service: Up, own: Settings) -> None:
     """A worker that hangs is not restarted: it is not dead. It is silent, and that is seen."""
     uri = embedded.start(own).uri("recoup", admin=True)

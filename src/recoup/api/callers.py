@@ -13,10 +13,13 @@ from fastapi import Request
 from recoup import observe
 from recoup.api import requests
 from recoup.api.declare import Route
+from recoup.database import releases as releases_of
 from recoup.database.connection import Actor, Database, Transaction
+from recoup.domain import releases
+from recoup.domains import DOMAINS
 from recoup.lifecycles.declaration import Authority
 from recoup.policy import versions
-from recoup.refusals import Refusal
+from recoup.refusals import MigrationRefused, Refusal
 from recoup.service import Denied, Limiter, Principal, acting, authenticate, check_may, check_whole, keys, local
 from recoup.service.denied import Counted
 from recoup.service.logins import Logins
@@ -46,6 +49,17 @@ class Callers:
         self.service = logins.service
         self._local = local(self.service.settings.actor)
         self._limits_until = 0.0
+        self._schema: MigrationRefused | None = None  # why the schema cannot be used
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the schema is one that this program can work with."""
+        return self._schema is None
+
+    def check_schema(self) -> None:
+        """Refuse every call once the database is of another epoch, until a program of that epoch answers here."""
+        if (found := self._schema) is not None:  # a new one for each: the traceback of one would grow
+            raise MigrationRefused(found.code, found.happened, found.next_step, **found.facts)
 
     def check_origin(self, request: Request) -> None:
         """Without keys, refuse what did not come from a program of this machine."""
@@ -60,6 +74,8 @@ class Callers:
     def admitted(self, request: Request, route: Route) -> Principal:
         """Who calls. Refused without a valid key, for a role that may not call this route, and for too many calls."""
         given: Principal | None = request.scope.get(SESSION)
+        if not self.keyed and "authorization" in request.headers:
+            self.ask_for_keys()  # whoever has the first key is not taken for the person at this machine
         if not self.keyed and given is None:
             return self._local
         secret = None
@@ -103,6 +119,7 @@ class Callers:
     @contextmanager
     def acting(self, caller: Principal, authority: Authority, reason: str | None = None) -> Iterator[Transaction]:
         """One transaction under an authority of the caller's."""
+        self.check_schema()
         with acting(self._logins.of(caller.role), caller, authority, reason=reason) as tx:
             yield tx
 
@@ -111,14 +128,34 @@ class Callers:
         return _AsCaller(self, caller, self._logins.of(caller.role))
 
     def maintain(self) -> None:
-        """Write what was denied, read the limits again; and ask for keys from when there is one on."""
+        """Check the schema, write what was denied, read limits again; ask for keys from when there is one on."""
+        self._read_schema()
+        if self._schema is not None:
+            return
         self._denied.write()
-        if not self.keyed and keys.exist(self.service):
-            self.keyed = True
-            observe.logger().warning("there is a key now: every call needs one")
+        self.ask_for_keys()
         if self.keyed and time.monotonic() > self._limits_until:
             policy = self._policy()
             self._limiter.rate_per_s, self._limiter.burst = policy.rate_per_s, policy.burst
+
+    def ask_for_keys(self) -> None:
+        if not self.keyed and keys.exist(self.service):
+            self.keyed = True
+            observe.logger().warning("there is a key now: every call needs one")
+
+    def _read_schema(self) -> None:
+        """Another program may migrate the database while this one serves it: within an epoch both work."""
+        found = None
+        with self.service.transaction(Authority.READER) as tx:
+            try:
+                releases_of.check_schema(tx, releases(DOMAINS))
+            except MigrationRefused as refusal:
+                found = refusal
+        if found is not None and self._schema is None:
+            observe.logger().error("the schema cannot be used any more", code=found.code, failure=found.happened)
+        elif found is None and self._schema is not None:
+            observe.logger().warning("the schema can be used again")
+        self._schema = found
 
     @cached_property
     def _limiter(self) -> Limiter:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from typing import Any, TypeVar
 from uuid import UUID
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from recoup.refusals import InputRefused
 
@@ -27,7 +26,7 @@ def read(kind: str, text: str | None, of: type[Value]) -> Value | None:
         return None
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        of_kind, value = json.loads(raw)
+        of_kind, value = from_json(raw, allow_inf_nan=False)  # refuses half a surrogate, which no text has
         if of_kind != kind:
             raise ValueError
         return TypeAdapter(of).validate_python(value, strict=of not in (UUID,) and isinstance(of, type))

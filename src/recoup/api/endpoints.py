@@ -11,7 +11,6 @@ from typing import Annotated, Any, get_type_hints
 import psycopg
 from fastapi import Header, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import StreamingResponse
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -21,9 +20,10 @@ from recoup import observe, tracing
 from recoup.api import answers, problems, requests
 from recoup.api.callers import Callers
 from recoup.api.declare import Route
-from recoup.api.streams import HEADERS, Position, Stream, Streams
+from recoup.api.streams import Position, Stream, Streams
 from recoup.api.work import Background
 from recoup.database.connection import Database, Transaction
+from recoup.redaction import in_words
 from recoup.refusals import Refusal, ServerRefused
 from recoup.service import Principal, Stored, answered, digest, once
 from recoup.service.logins import Logins
@@ -96,8 +96,7 @@ class Endpoint:
                 return position
 
             position = await run_in_threadpool(begun)
-            stream = Stream(caller, self.callers.secret_of(request), position)
-            return StreamingResponse(self.streams.opened(stream), media_type="text/event-stream", headers=HEADERS)
+            return self.streams.opened(Stream(caller, self.callers.secret_of(request), position))
 
         made: Any = streamed if route.streams else called
         parameters = [
@@ -136,7 +135,8 @@ def _reason(given: dict[str, Any]) -> str | None:
 def _once(tx: Transaction, caller: Principal, key: str, request: Request) -> Stored | None:
     """What an equal request was answered: of the same method, path, parameters and body."""
     path = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
-    return once(tx, caller, key, request.method, path, digest(request.state.body))
+    # A key of the API that was sent in the wrong place is not stored.
+    return once(tx, caller, key, request.method, in_words(path), digest(request.state.body))
 
 
 def _replayed(stored: Stored) -> Response:
@@ -165,6 +165,7 @@ class ServiceRoute(APIRoute):
         async def answer(request: Request) -> Response:
             try:
                 callers.check_origin(request)
+                callers.check_schema()
                 request.state.caller = await run_in_threadpool(callers.admitted, request, route)
                 body = await requests.read(request)
                 read = requests.Read(request.scope, request.receive)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,9 @@ LOGS: Mapping[str, Log] = {
 }
 
 
+SNAPSHOT = re.compile(r"[0-9]{1,19}:[0-9]{1,19}:(?:[0-9]{1,19}(?:,[0-9]{1,19})*+)?")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
     """Events from a position on, each with the position behind it."""
@@ -52,9 +56,20 @@ def position(tx: Transaction, log: Log, text: str | None, *, start: str) -> Curs
     found = cursors.read(log.table, text, tuple[int, str, str | None, int])
     assert found is not None
     incarnation, since, until, after_seq = found
-    if not (0 < incarnation < 2**31 and 0 <= after_seq < 2**63):
+    at = Cursor(incarnation=incarnation, since=since, until=until, after_seq=after_seq)
+    # One that is ahead of everything would read the whole log and find nothing.
+    if not 0 <= after_seq < 2**63 or not _is_past(at, subscriptions.present_incarnation(tx), tx):
         raise cursors.unusable(text)
-    return Cursor(incarnation=incarnation, since=since, until=until, after_seq=after_seq)
+    return at
+
+
+def _is_past(at: Cursor, present: int, tx: Transaction) -> bool:
+    """Whether a position can have been given out: in this incarnation, by a snapshot of before."""
+    snapshots = [one for one in (at.since, at.until) if one is not None]
+    if not 0 < at.incarnation <= present or not all(map(SNAPSHOT.fullmatch, snapshots)):
+        return False
+    known = int(subscriptions.present_snapshot(tx).split(":")[1])
+    return at.incarnation < present or all(int(one.split(":")[1]) <= known for one in snapshots)
 
 
 def written(log: Log, at: Cursor) -> str:
@@ -86,4 +101,6 @@ def _placed(log: Log, at: Cursor, found: Followed) -> Iterator[tuple[str, dict[s
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, list):  # content_log has digests of many rows in one event
+        return [_plain(one) for one in value]
     return bytes(value).hex() if isinstance(value, bytes | memoryview) else value

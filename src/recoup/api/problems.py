@@ -24,6 +24,7 @@ from recoup.refusals import (
     SettingRefused,
     TransactionLost,
 )
+from recoup.service import secrets
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -124,8 +125,8 @@ def answer(refusal: Refusal, *, headers: Mapping[str, str] | None = None) -> Res
 
 
 def document(refusal: Refusal, number: int) -> bytes:
-    """A refusal as JSON."""
-    return to_json(
+    """A refusal as JSON. It may repeat what was sent, but no key."""
+    found = to_json(
         {
             "type": f"urn:recoup:refusal:{refusal.code}",
             "title": refusal.code.replace("_", " "),
@@ -138,6 +139,7 @@ def document(refusal: Refusal, number: int) -> bytes:
         fallback=str,
         inf_nan_mode="null",
     )
+    return secrets.masked(found.decode()).encode()
 
 
 def from_server(error: psycopg.Error) -> Refusal | None:

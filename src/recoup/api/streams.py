@@ -10,13 +10,15 @@ import asyncio
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio.to_thread
 import psycopg
+from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
+from starlette.types import Receive, Scope, Send
 
 from recoup import observe
 from recoup.api import following
@@ -71,8 +73,8 @@ class Streams:
         self._streams: set[Stream] = set()
         self._checked = time.monotonic()
 
-    def opened(self, stream: Stream) -> AsyncIterator[bytes]:
-        """The bytes of a new stream. Refused when there are too many."""
+    def opened(self, stream: Stream) -> StreamingResponse:
+        """The answer of a new stream, which holds a place until it ends. Refused when there are too many."""
         mine = Counter(one.caller.id for one in self._streams)[stream.caller.id]
         if mine >= MAX_PER_CALLER or len(self._streams) >= MAX_STREAMS:
             raise LawRefused(
@@ -82,21 +84,7 @@ class Streams:
                 retry_after_s=5,
             )
         self._streams.add(stream)
-        return self._sent(stream)
-
-    async def _sent(self, stream: Stream) -> AsyncIterator[bytes]:
-        try:
-            yield b"retry: 2000\n\n"
-            while True:
-                try:
-                    part = await asyncio.wait_for(stream.waiting.get(), COMMENT_S)
-                except TimeoutError:
-                    part = b": still here\n\n"
-                if part is None:
-                    return
-                yield part
-        finally:
-            self._streams.discard(stream)
+        return _Answer(_sent(stream), lambda: self._streams.discard(stream))
 
     async def run(self) -> None:
         """Poll for all streams, until cancelled."""
@@ -108,7 +96,7 @@ class Streams:
                 observe.logger().exception("streams were not read")
 
     async def _turn(self) -> None:
-        if self._stopping.is_set():
+        if self._stopping.is_set() or not self._callers.is_usable:
             self._end(list(self._streams))
             return
         ready = sorted((one for one in self._streams if one.waiting.empty()), key=lambda one: one.last_turn)
@@ -175,6 +163,32 @@ class Streams:
             if stream.waiting.full():  # what waits was read, and is read again from its position
                 stream.waiting.get_nowait()
             stream.waiting.put_nowait(None)
+
+
+class _Answer(StreamingResponse):
+    """What a stream sends. Its place is free when it ends, also where its caller left before it began."""
+
+    def __init__(self, sent: AsyncIterator[bytes], end: Callable[[], None]) -> None:
+        super().__init__(sent, media_type="text/event-stream", headers=HEADERS)
+        self._end = end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:  # not in what is sent: of that nothing runs when nobody is there at its beginning
+            self._end()
+
+
+async def _sent(stream: Stream) -> AsyncIterator[bytes]:
+    yield b"retry: 2000\n\n"
+    while True:
+        try:
+            part = await asyncio.wait_for(stream.waiting.get(), COMMENT_S)
+        except TimeoutError:
+            part = b": still here\n\n"
+        if part is None:
+            return
+        yield part
 
 
 def _parts(found: following.Read, log: Log) -> bytes:

@@ -151,6 +151,7 @@ def restore(
     """Restore a backup into the database.
 
     It is restored into a new database, checked, and renamed into place. A replaced database is kept under another name.
+    Refused while recoup up serves the database.
 
     Parameters
     ----------
@@ -158,6 +159,7 @@ def restore(
         File written by recoup db backup.
     """
     settings = load()
+    refuse_if_served(settings, "its database", demo=demo)
     restored = backups.restore(
         settings,
         access.uri(settings, demo=demo, admin=True),

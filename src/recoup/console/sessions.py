@@ -49,6 +49,7 @@ def signed(database: Database, request: Request) -> Signed:
 
 def sign_in(callers: Callers, database: Database, key: str) -> str:
     """Open a session with a key; returns its token."""
+    callers.ask_for_keys()
     if not callers.keyed:
         raise LawRefused("keys_none", "This service has no keys.", "Open the link of: recoup console link")
     return sessions.open_session(database, authenticate(database, key.strip())).token

@@ -10,6 +10,7 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.gate.lifecycle import BatchStatus
 from recoup.gate.texts import unprintable
+from recoup.redaction import in_words
 from recoup.refusals import InputRefused, Refusal
 from recoup.worker.duty import seconds
 
@@ -69,7 +70,7 @@ def pause_batch(tx: Transaction, batch_id: str, *, reason: str) -> bool:
     """Stop all recovery of a batch at once: no retry opens. What is in flight may finish. False: was paused before."""
     if not reason.strip():
         raise InputRefused("reason_missing", "A pause needs a reason.", "Say why; the person who resumes will ask.")
-    done = tx.execute(Q["pause_batch"], {"batch_id": batch_id, "reason": reason}).rowcount > 0
+    done = tx.execute(Q["pause_batch"], {"batch_id": batch_id, "reason": in_words(reason)}).rowcount > 0
     if not done:
         find_batch(tx, batch_id)
     return done

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.refusals import InputRefused, LawRefused
+from recoup.service import secrets
 from recoup.service.principal import Principal
 
 Q = load("recoup.service", "requests.sql")
@@ -40,6 +41,12 @@ def once(tx: Transaction, principal: Principal, key: str, method: str, path: str
             "idempotency_key_malformed",
             f"An idempotency key has 1 to {MAX_KEY_BYTES} bytes that can be printed.",
             "Send a new random one for each request, such as a UUID.",
+        )
+    if secrets.prefix_of(key) is not None:  # it would be stored
+        raise InputRefused(
+            "idempotency_key_secret",
+            "The idempotency key is a key of the API.",
+            "Send a new random one for each request, such as a UUID; the other as Authorization: Bearer rcp_…",
         )
     given = {"principal": principal.id, "key": key, "method": method, "path": path, "digest": body_digest}
     row = tx.execute(Q["begin"], given).fetchone()

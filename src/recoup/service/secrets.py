@@ -52,6 +52,11 @@ def prefix_of(text: str) -> str | None:
     return match[1] if match else None
 
 
+def masked(text: str) -> str:
+    """A text without the secrets of keys that are in it."""
+    return _KEY.sub(r"rcp_\1_[redacted]", text)
+
+
 def is_token(text: str) -> bool:
     """Whether it can be the token of a session or a link."""
     return _TOKEN.fullmatch(text) is not None
