@@ -15,6 +15,8 @@ from recoup.database.connection import Transaction
 from recoup.find import Found
 
 MAX_TEXT = 500  # characters of a message, a reason, a title
+MAX_ROWS = 500  # of an answer
+MOST = MAX_ROWS + 1  # rows that one look-up of connected rows returns: whether there are more is seen
 ALWAYS = datetime.max.replace(tzinfo=UTC)
 
 
@@ -43,15 +45,20 @@ class Instant:
 
 
 class Position(NamedTuple):
-    """A place on a time line: of events at one time, that of the lower number in the logs is first."""
+    """A place on a time line: of events at one time, that of the lower number in the logs is first.
+
+    One entry of a log may be about several rows, as a claim is.
+    """
 
     at: datetime
     seq: int
+    kind: str
+    id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Which events: the newest ``limit`` of those up to an instant, and before a position."""
+    """Which events: the newest ``limit`` of those up to an instant, and up to a position."""
 
     until: datetime
     before: Position | None
@@ -59,9 +66,9 @@ class Page:
 
     @property
     def given(self) -> dict[str, Any]:
-        """The parameters of queries."""
-        at, seq = self.before or (ALWAYS, 0)
-        return {"until": self.until, "before_at": at, "before_seq": seq, "limit": self.limit}
+        """The parameters of queries. What one entry of a log says of several rows is read as a whole."""
+        at, seq, *_ = self.before or (ALWAYS, 0)
+        return {"until": self.until, "before_at": at, "before_seq": seq, "limit": self.limit + MAX_ROWS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +110,7 @@ class Event:
 
     @property
     def position(self) -> Position:
-        return Position(self.at, self.seq)
+        return Position(self.at, self.seq, self.kind, self.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +125,7 @@ class Timeline:
     connected: Callable[[Transaction, Sequence[Row]], Sequence[Row]]
     follows: tuple[str, ...]  # kinds of rows that it is asked about there, its own or those of others
     row: Callable[[Transaction, Found], Row | None] | None = None  # of a thing that was found; default: by its id
+    always: tuple[str, ...] = ()  # kinds of which any uuid may be asked about: it is known to others, if not to us
 
 
 def ids(rows: Sequence[Row], *kinds: str) -> list[str]:

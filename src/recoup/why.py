@@ -17,11 +17,10 @@ from recoup.durations import instant
 from recoup.find import Finder, Found, Wanted
 from recoup.policy import versions
 from recoup.refusals import InputRefused
-from recoup.timeline import Event, Instant, Page, Position, Row, Status, Timeline
+from recoup.timeline import ALWAYS, MAX_ROWS, Event, Instant, Page, Position, Row, Status, Timeline
 
 MAX_EVENTS = 1000  # of a page
 EVENTS = 200
-MAX_ROWS = 500
 MAX_ROUNDS = 8  # from the subject to a row that belongs to it
 MAX_FOUND = 20  # that an ambiguous subject may mean, as a refusal lists them
 
@@ -131,6 +130,8 @@ def _subject(tx: Transaction, text: str, sources: Sources) -> tuple[Found, Row]:
         chosen = [one for one in chosen if closer(one, wanted.text)] or chosen
     rows = [(one, row) for one in chosen if (row := _row(tx, one, kinds[one.kind])) is not None]
     if not rows:
+        if (unknown := _known_to_others(tx, wanted, only, sources)) is not None:
+            return unknown
         raise InputRefused(
             "why_unknown",
             f"Nothing is known by the id or name {wanted.text!r}.",
@@ -146,6 +147,21 @@ def _subject(tx: Transaction, text: str, sources: Sources) -> tuple[Found, Row]:
             found=[f"{one.kind}:{one.id}" for one, _ in rows],
         )
     return rows[0]
+
+
+def _known_to_others(tx: Transaction, wanted: Wanted, only: str | None, sources: Sources) -> tuple[Found, Row] | None:
+    """An entity of which nothing is found: if it is named as one, or if what the caller may not see blocks it."""
+    low, high = wanted.ids or (None, None)
+    if low is None or low != high:
+        return None
+    for one in sources.timelines:
+        for kind in one.always:
+            row = Row(kind, str(low))
+            if only == kind or (
+                only is None and any(s.may_move_on is False for s in one.statuses(tx, [row], Instant(now=ALWAYS)))
+            ):
+                return Found(kind=kind, id=row.id, title=None, status="", next_step=""), row
+    return None
 
 
 def _unique(found: Iterable[Found]) -> list[Found]:
@@ -208,6 +224,7 @@ def _events(tx: Transaction, rows: Sequence[Row], sources: Sources, page: Page) 
         for one in sources.timelines
         if (known := [row for row in rows if row.kind in one.kinds])
         for event in one.events(tx, known, page)
+        if page.before is None or event.position < page.before
     ]
     newest = sorted(found, key=lambda event: event.position, reverse=True)
     events = newest[: page.limit - 1][::-1]
@@ -251,13 +268,14 @@ def _policy(tx: Transaction, asked: Instant) -> ActivePolicy | None:
 
 
 def _text(position: Position) -> str:
-    return f"{position.at.astimezone(UTC).isoformat()}/{position.seq}"
+    at, *rest = position
+    return "/".join((at.astimezone(UTC).isoformat(), *map(str, rest)))
 
 
 def _position(text: str) -> Position:
     try:
-        at, _, seq = text.partition("/")
-        found = Position(datetime.fromisoformat(at), int(seq))
+        at, seq, kind, id_ = text.split("/", 3)
+        found = Position(datetime.fromisoformat(at), int(seq), kind, id_)
         if found.at.tzinfo is None or not 0 <= found.seq < 2**63:
             raise ValueError
     except (ValueError, OverflowError):

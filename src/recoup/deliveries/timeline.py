@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.formatting import plural
-from recoup.timeline import MAX_TEXT, Event, Instant, Page, Row, Status, Timeline, cut, ids, joined
+from recoup.timeline import MAX_TEXT, MOST, Event, Instant, Page, Row, Status, Timeline, cut, ids, joined
 
 Q = load("recoup.deliveries", "timeline.sql")
 DELIVERY, CANDIDATE = "delivery", "candidate"
-MAX_DELIVERIES = 200
 OUTCOMES = {
     "SUCCEEDED": "delivered by {route}",
     "FAILED": "try {attempts} by {route} failed",
@@ -20,7 +19,7 @@ OUTCOMES = {
 
 def _connected(tx: Transaction, rows: Sequence[Row]) -> list[Row]:
     """The deliveries of candidates, and what replaced those that died."""
-    given = {"candidates": ids(rows, CANDIDATE), "most": MAX_DELIVERIES}
+    given = {"candidates": ids(rows, CANDIDATE), "most": MOST}
     sent = tx.execute(Q["of_candidates"], given, prepare=False).fetchall()
     instead = tx.execute(Q["fallbacks"], {"deliveries": ids(rows, DELIVERY)}, prepare=False).fetchall()
     return [Row(DELIVERY, id_) for (id_,) in (*sent, *instead)]

@@ -15,10 +15,9 @@ from recoup.errors.rendering import Event as Logged
 from recoup.errors.rendering import decided, line
 from recoup.errors.vocabulary import Want
 from recoup.formatting import plural, timestamp
-from recoup.timeline import MAX_TEXT, Event, Instant, Page, Row, Status, Timeline, cut, ids, joined
+from recoup.timeline import MAX_TEXT, MOST, Event, Instant, Page, Row, Status, Timeline, cut, ids, joined
 
 Q = load("recoup.errors", "timeline.sql")
-MAX_ERRORS = 200  # of an entity, or of a lineage
 MAX_NAMED = 5  # blocking errors that a sentence names
 ENTITY, ERROR = "entity", "error"
 
@@ -31,16 +30,16 @@ class Blocker(NamedTuple):
     error_id: int
     status: str
     since: datetime
-    owner: str | None
+    owner: str | None  # of its table
 
 
 def _connected(tx: Transaction, rows: Sequence[Row]) -> list[Row]:
     """The errors of entities, and the lineages of errors."""
     found: list[tuple[str, int]] = []
     if entities := ids(rows, ENTITY):
-        found += tx.execute(Q["of_entities"], {"entities": entities, "most": MAX_ERRORS}, prepare=False).fetchall()
+        found += tx.execute(Q["of_entities"], {"entities": entities, "most": MOST}, prepare=False).fetchall()
     if errors := ids(rows, ERROR):
-        found += tx.execute(Q["lineages"], {**_keys(errors), "most": MAX_ERRORS}, prepare=False).fetchall()
+        found += tx.execute(Q["lineages"], {**_keys(errors), "most": MOST}, prepare=False).fetchall()
     return [Row(ERROR, f"{table}/{error_id}") for table, error_id in found]
 
 
@@ -72,13 +71,17 @@ def _events(tx: Transaction, rows: Sequence[Row], page: Page) -> list[Event]:
 def _entities(tx: Transaction, entities: Sequence[UUID], asked: Instant) -> Iterator[Status]:
     """By the promotion gate; of what the errors of other hubs block, only that, and their owners."""
     if asked.past is None:
+        tables = _tables(tx, asked)
         blocking = [
-            Blocker(one.outreach_id, one.error_table, one.error_id, one.status, one.since, one.owner)
-            for one in promotion.blocking(tx, entities, limit=MAX_ERRORS)
-        ]
+            Blocker(
+                one.outreach_id, one.error_table, one.error_id, one.status, one.since,
+                (tables.get(one.error_table) or {}).get("owner"),
+            )
+            for one in promotion.blocking(tx, entities, limit=MOST)
+        ]  # fmt: skip
         owners = promotion.blocking_owners(tx, entities)
     else:
-        given = {"entities": list(entities), "until": asked.bound, "most": MAX_ERRORS}
+        given = {"entities": list(entities), "until": asked.bound, "most": MOST}
         blocking = [*map(Blocker._make, tx.execute(Q["blocked_at"], given, prepare=False))]
         owners = {one: tuple(names) for one, names in tx.execute(Q["owners_at"], given, prepare=False)}
     for entity in entities:
@@ -245,4 +248,5 @@ TIMELINE = Timeline(
     events=_events,
     connected=_connected,
     follows=(ENTITY, ERROR),
+    always=(ENTITY,),
 )

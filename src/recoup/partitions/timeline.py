@@ -14,11 +14,10 @@ from recoup.partitions.identity import Partition
 from recoup.partitions.listing import status_text
 from recoup.partitions.selecting import of
 from recoup.partitions.vocabulary import PartitionStatus, RunStatus, ScheduleStatus
-from recoup.timeline import MAX_TEXT, Event, Instant, Page, Row, Status, Timeline, ids, joined
+from recoup.timeline import MAX_TEXT, MOST, Event, Instant, Page, Row, Status, Timeline, ids, joined
 
 Q = load("recoup.partitions", "timeline.sql")
 PARTITION, RUN = "partition", "partition run"
-MAX_RUNS = 50  # of a partition
 OF_PARTITIONS = {
     "enqueued": "enqueued",
     "requeued": "pending again",
@@ -57,7 +56,7 @@ def _row(tx: Transaction, found: Found) -> Row | None:
 
 def _connected(tx: Transaction, rows: Sequence[Row]) -> list[Row]:
     """The runs of partitions."""
-    given = {"partitions": ids(rows, PARTITION), "most": MAX_RUNS}
+    given = {"partitions": ids(rows, PARTITION), "most": MOST}
     return [Row(RUN, run) for (run,) in tx.execute(Q["runs"], given, prepare=False)]
 
 
@@ -151,7 +150,7 @@ def _because(row: Mapping[str, Any], status: PartitionStatus, schedule: Schedule
 def _next_step(partition: Partition, status: PartitionStatus, schedule: ScheduleStatus) -> str | None:
     which = of(partition)
     if schedule is ScheduleStatus.TERMINAL:
-        return f"Fix the cause, then: recoup state retry {which} --override-terminal"
+        return f'Fix the cause, then: recoup state retry {which} --include-terminal --reason "…"'
     if schedule is ScheduleStatus.HELD:
         return f"Fix the cause, then: recoup state retry {which}"
     if status is not PartitionStatus.SUCCESS:

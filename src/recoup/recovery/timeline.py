@@ -9,11 +9,10 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.formatting import timestamp
 from recoup.recovery.vocabulary import CandidateStatus, MatchStatus, SubjectKind
-from recoup.timeline import MAX_TEXT, Event, Instant, Page, Row, Status, Timeline, ids, joined
+from recoup.timeline import MAX_TEXT, MOST, Event, Instant, Page, Row, Status, Timeline, ids, joined
 
 Q = load("recoup.recovery", "timeline.sql")
 MATCH, CANDIDATE = "match", "candidate"
-MAX_ROWS = 100  # matches of a subject, candidates of a match
 # Kinds of rows as other domains call them, by the kind of subject, or of what is awaited.
 ROWS = {
     SubjectKind.ERROR.value: "error",
@@ -54,10 +53,10 @@ def _connected(tx: Transaction, rows: Sequence[Row]) -> list[Row]:
     found: list[tuple[str, str]] = []
     if subjects:
         given = {"kinds": [SUBJECTS[row.kind] for row in subjects], "refs": [row.id for row in subjects]}
-        matches = tx.execute(Q["of_subjects"], {**given, "most": MAX_ROWS}, prepare=False)
+        matches = tx.execute(Q["of_subjects"], {**given, "most": MOST}, prepare=False)
         found += [(MATCH, match) for (match,) in matches]
     if matches_ := ids(rows, MATCH):
-        found += tx.execute(Q["of_matches"], {"matches": matches_, "most": MAX_ROWS}, prepare=False).fetchall()
+        found += tx.execute(Q["of_matches"], {"matches": matches_, "most": MOST}, prepare=False).fetchall()
     if candidates := ids(rows, CANDIDATE):
         found += tx.execute(Q["of_candidates"], {"candidates": candidates}, prepare=False).fetchall()
     return [Row(ROWS[kind], ref) for kind, ref in found if kind in ROWS]

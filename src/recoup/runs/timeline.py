@@ -9,11 +9,10 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.formatting import timestamp
 from recoup.runs.vocabulary import TERMINAL, RunStatus
-from recoup.timeline import MAX_TEXT, Event, Instant, Page, Row, Status, Timeline, ids, joined
+from recoup.timeline import MAX_TEXT, MOST, Event, Instant, Page, Row, Status, Timeline, ids, joined
 
 Q = load("recoup.runs", "timeline.sql")
 RUN, CANDIDATE = "run", "candidate"
-MAX_RUNS = 200  # of candidates
 HAPPENED = {
     "queued": "queued",
     "started": "started",
@@ -27,7 +26,7 @@ HAPPENED = {
 def _connected(tx: Transaction, rows: Sequence[Row]) -> list[Row]:
     """The chain of retries, and what candidates started."""
     chains = tx.execute(Q["chains"], {"runs": ids(rows, RUN)}, prepare=False).fetchall()
-    given = {"candidates": ids(rows, CANDIDATE), "most": MAX_RUNS}
+    given = {"candidates": ids(rows, CANDIDATE), "most": MOST}
     started = tx.execute(Q["of_candidates"], given, prepare=False).fetchall()
     return [Row(RUN, run_id) for (run_id,) in (*chains, *started)]
 

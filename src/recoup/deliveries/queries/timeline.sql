@@ -25,6 +25,6 @@ select t.delivery_id::text, t.seq, t.logged_at, t.to_status, t.outcome, t.attemp
           left(e.reason, %(text)s) as reason, e.actor, e.actor_id, e.authority
      from recoup.delivery_event e
     where e.delivery_id = g.id and e.logged_at <= %(until)s
-      and (e.logged_at, e.seq) < (%(before_at)s::timestamptz, %(before_seq)s::bigint)
+      and (e.logged_at, e.seq) <= (%(before_at)s::timestamptz, %(before_seq)s::bigint)
     order by e.seq desc limit %(limit)s) t
  order by t.logged_at desc, t.seq desc limit %(limit)s;

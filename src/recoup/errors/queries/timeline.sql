@@ -97,7 +97,7 @@ select t.error_table, t.error_id, t.seq, t.logged_at, t.event_type, t.from_statu
            v.retry_count, left(v.reason, %(text)s) as reason, v.facts, v.actor, v.actor_id, v.authority
       from recoup.error_event v
      where v.error_id = g.error_id and v.error_table = g.error_table and v.logged_at <= %(until)s
-       and (v.logged_at, v.seq) < (%(before_at)s::timestamptz, %(before_seq)s::bigint)
+       and (v.logged_at, v.seq) <= (%(before_at)s::timestamptz, %(before_seq)s::bigint)
      order by v.seq desc limit %(limit)s)
    union all
    (select g.error_table, g.error_id, c.seq, c.logged_at, 'CLAIMED', 'RETRY_PENDING', 'RETRY_PENDING', 'RETRY',
@@ -110,7 +110,7 @@ select t.error_table, t.error_id, t.seq, t.logged_at, t.event_type, t.from_statu
      cross join lateral (
        select c.* from recoup.claim_log c
         where c.token = h.token and c.logged_at <= %(until)s
-          and (c.logged_at, c.seq) < (%(before_at)s::timestamptz, %(before_seq)s::bigint) limit 1) c
+          and (c.logged_at, c.seq) <= (%(before_at)s::timestamptz, %(before_seq)s::bigint) limit 1) c
      order by c.seq desc limit %(limit)s)) t
  order by t.logged_at desc, t.seq desc limit %(limit)s;
 

@@ -85,20 +85,20 @@ select t.intake_id, t.seq, t.at, t.event, t.reason, t.detail, t.number, t.policy
       left join lateral (select p.attempt_number, p.policy_version from cl.gate_zero_attempt p
                           where p.attempt_id = a.attempt_id limit 1) p on true
      where a.entity_id = g.intake_id and a.event_timestamp <= least(%(until)s, %(before_at)s::timestamptz)
-       and (a.event_timestamp, a.seq) < (%(before_at)s::timestamptz, %(before_seq)s::bigint)
+       and (a.event_timestamp, a.seq) <= (%(before_at)s::timestamptz, %(before_seq)s::bigint)
      order by a.event_timestamp desc limit %(limit)s)
    union all
    (select i.intake_id, 0, i.created_at, 'CAME_IN', null, coalesce(i.reentered_from, i.retry_of)::text, null, null,
            null, null, null
       from cl.gate_zero_intake i
      where i.intake_id = g.intake_id and i.created_at <= %(until)s
-       and (i.created_at, 0) < (%(before_at)s::timestamptz, %(before_seq)s::bigint) limit 1)
+       and (i.created_at, 0) <= (%(before_at)s::timestamptz, %(before_seq)s::bigint) limit 1)
    union all
    (select g.intake_id, l.seq, l.logged_at, 'RESTARTED', null, left(l.reason, %(text)s), null, null, l.actor,
            l.actor_id, l.authority
       from recoup.control_log l
      where l.subject = 'cl.gate_zero_intake' and l.key = g.intake_id::text and l.logged_at <= %(until)s
-       and (l.logged_at, l.seq) < (%(before_at)s::timestamptz, %(before_seq)s::bigint)
+       and (l.logged_at, l.seq) <= (%(before_at)s::timestamptz, %(before_seq)s::bigint)
      order by l.seq desc limit %(limit)s)) t
  order by t.at desc, t.seq desc limit %(limit)s;
 
@@ -112,12 +112,12 @@ select t.batch_id, t.seq, t.logged_at, t.event, t.reason, t.actor, t.actor_id, t
       from recoup.control_log l
      where l.subject = 'cl.gate_zero_batch' and l.key = g.batch_id and l.logged_at <= %(until)s
        and l.from_status is distinct from l.to_status
-       and (l.logged_at, l.seq) < (%(before_at)s::timestamptz, %(before_seq)s::bigint)
+       and (l.logged_at, l.seq) <= (%(before_at)s::timestamptz, %(before_seq)s::bigint)
      order by l.seq desc limit %(limit)s)
    union all
    (select g.batch_id, l.seq, l.logged_at, l.event_type, left(l.reason, %(text)s), l.actor, l.actor_id, l.authority
       from recoup.pause_log l
      where l.scope = 'batch' and l.scope_id = g.batch_id and l.logged_at <= %(until)s
-       and (l.logged_at, l.seq) < (%(before_at)s::timestamptz, %(before_seq)s::bigint)
+       and (l.logged_at, l.seq) <= (%(before_at)s::timestamptz, %(before_seq)s::bigint)
      order by l.seq desc limit %(limit)s)) t
  order by t.logged_at desc, t.seq desc limit %(limit)s;

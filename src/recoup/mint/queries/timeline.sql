@@ -18,5 +18,5 @@ select c.sovereign_company_id::text, m.seq, m.event_timestamp, m.event_type, m.e
  cross join lateral (
    select m.* from cl.sovereign_mint_air m
     where m.entity_id = c.intake_id and m.event_timestamp <= %(until)s
-      and (m.event_timestamp, m.seq) < (%(before_at)s::timestamptz, %(before_seq)s::bigint) limit 1) m
+      and (m.event_timestamp, m.seq) <= (%(before_at)s::timestamptz, %(before_seq)s::bigint) limit 1) m
  order by m.event_timestamp desc, m.seq desc limit %(limit)s;

@@ -59,6 +59,6 @@ select t.partition_id::text, t.run_id::text, t.seq, t.logged_at, t.subject, t.ev
           left(e.reason, %(text)s) as reason, e.facts, e.actor, e.actor_id, e.authority
      from partitions.partition_event e
     where e.partition_id = g.id and e.logged_at <= %(until)s
-      and (e.logged_at, e.seq) < (%(before_at)s::timestamptz, %(before_seq)s::bigint)
+      and (e.logged_at, e.seq) <= (%(before_at)s::timestamptz, %(before_seq)s::bigint)
     order by e.seq desc limit %(limit)s) t
  order by t.logged_at desc, t.seq desc limit %(limit)s;

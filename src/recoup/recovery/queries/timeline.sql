@@ -103,6 +103,6 @@ select t.failure_match_id::text, t.candidate_id::text, t.seq, t.logged_at, t.eve
           p.policy_version, p.actor, p.actor_id, p.authority
      from recovery.provenance p
     where p.failure_match_id = g.id and p.logged_at <= %(until)s
-      and (p.logged_at, p.seq) < (%(before_at)s::timestamptz, %(before_seq)s::bigint)
+      and (p.logged_at, p.seq) <= (%(before_at)s::timestamptz, %(before_seq)s::bigint)
     order by p.seq desc limit %(limit)s) t
  order by t.logged_at desc, t.seq desc limit %(limit)s;

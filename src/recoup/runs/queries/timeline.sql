@@ -42,6 +42,6 @@ select t.run_id::text, t.seq, t.logged_at, t.event_type, t.to_status, t.reason, 
           t.actor, t.actor_id, t.authority
      from recovery.run_trace t
     where t.run_id = g.run_id and t.logged_at <= %(until)s
-      and (t.logged_at, t.seq) < (%(before_at)s::timestamptz, %(before_seq)s::bigint)
+      and (t.logged_at, t.seq) <= (%(before_at)s::timestamptz, %(before_seq)s::bigint)
     order by t.seq desc limit %(limit)s) t
  order by t.logged_at desc, t.seq desc limit %(limit)s;
