@@ -163,7 +163,10 @@ def finders(domains: Sequence[Domain]) -> tuple[Finder, ...]:
 
 def explained(domains: Sequence[Domain]) -> Sources:
     """What ``recoup why`` reads: how the rows of all domains are found, and shown on a time line."""
-    return Sources(finders=finders(domains), timelines=tuple(one for domain in domains for one in domain.timelines))
+    return Sources(
+        finders={domain.name: domain.finders for domain in domains},
+        timelines=tuple(one for domain in domains for one in domain.timelines),
+    )
 
 
 def sources(domains: Sequence[Domain]) -> tuple[Source, ...]:

@@ -52,6 +52,12 @@ class Wanted:
             return None
         return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
 
+    @property
+    def is_id(self) -> bool:
+        """Whether it is a whole uuid, which is nobody's name."""
+        low, high = self.ids or (None, None)
+        return low is not None and low == high
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finder:

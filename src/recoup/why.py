@@ -7,7 +7,7 @@ the answer about a past instant is what was right then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -59,12 +59,17 @@ class Answer:
 class Sources:
     """What the domains declare: how their rows are found, and how they are shown."""
 
-    finders: Sequence[Finder]
+    finders: Mapping[str, Sequence[Finder]]  # by domain
     timelines: Sequence[Timeline]
 
     @property
     def kinds(self) -> dict[str, Timeline]:
         return {kind: one for one in self.timelines for kind in one.kinds}
+
+    def looking(self, kind: str | None) -> list[Finder]:
+        """The finders of a kind of rows, or all."""
+        wanted = self.finders if kind is None else {self.kinds[kind].domain}
+        return [finder for domain in wanted for finder in self.finders.get(domain, ())]
 
 
 def why(
@@ -117,7 +122,7 @@ def _subject(tx: Transaction, text: str, sources: Sources) -> tuple[Found, Row]:
     kind, _, rest = text.strip().partition(":")
     only = kind if rest and kind in kinds else None
     wanted = Wanted(text=finding.usable(rest if only else text), limit=MAX_FOUND)
-    found = _unique(one for finder in sources.finders for one in finder.look_up(tx, wanted))
+    found = _unique(one for finder in sources.looking(only) for one in finder.look_up(tx, wanted))
     chosen = [one for one in found if (one.kind == only if only else one.kind in kinds)]
     if found and not chosen:
         raise InputRefused(
@@ -151,12 +156,11 @@ def _subject(tx: Transaction, text: str, sources: Sources) -> tuple[Found, Row]:
 
 def _known_to_others(tx: Transaction, wanted: Wanted, only: str | None, sources: Sources) -> tuple[Found, Row] | None:
     """An entity of which nothing is found: if it is named as one, or if what the caller may not see blocks it."""
-    low, high = wanted.ids or (None, None)
-    if low is None or low != high:
+    if wanted.ids is None or not wanted.is_id:
         return None
     for one in sources.timelines:
         for kind in one.always:
-            row = Row(kind, str(low))
+            row = Row(kind, str(wanted.ids[0]))
             if only == kind or (
                 only is None and any(s.may_move_on is False for s in one.statuses(tx, [row], Instant(now=ALWAYS)))
             ):

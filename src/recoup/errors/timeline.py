@@ -155,7 +155,7 @@ def _rule(row: Mapping[str, Any]) -> str:
     what = _line(row, given=True)
     retried = f" {row['worker']} was retrying it until {timestamp(row['lease_until'])}." if row["worker"] else ""
     if row["given_by"] != "RECORDED":
-        return f"{what}.{retried}"
+        return f"{what[:1].upper()}{what[1:]} ({row['actor_id']}). {decided(row)}{retried}"
     overruled = (
         f" The report alone would have meant {row['overruled']}: a newer error never weakens an open one."
         if row["overruled"] is not None
