@@ -66,7 +66,7 @@ class Sources:
     def kinds(self) -> dict[str, Timeline]:
         return {kind: one for one in self.timelines for kind in one.kinds}
 
-    def looking(self, kind: str | None) -> list[Finder]:
+    def finders_of(self, kind: str | None) -> list[Finder]:
         """The finders of a kind of rows, or all."""
         wanted = self.finders if kind is None else {self.kinds[kind].domain}
         return [finder for domain in wanted for finder in self.finders.get(domain, ())]
@@ -122,7 +122,7 @@ def _subject(tx: Transaction, text: str, sources: Sources) -> tuple[Found, Row]:
     kind, _, rest = text.strip().partition(":")
     only = kind if rest and kind in kinds else None
     wanted = Wanted(text=finding.usable(rest if only else text), limit=MAX_FOUND)
-    found = _unique(one for finder in sources.looking(only) for one in finder.look_up(tx, wanted))
+    found = _unique(one for finder in sources.finders_of(only) for one in finder.look_up(tx, wanted))
     chosen = [one for one in found if (one.kind == only if only else one.kind in kinds)]
     if found and not chosen:
         raise InputRefused(

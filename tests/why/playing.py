@@ -75,7 +75,7 @@ class Recorder:
 def differences(then: Answer, live: Answer) -> list[tuple[Any, Any]]:
     """What an answer about a past instant has that the answer at that instant had not, and the other way round."""
     ours, theirs = comparable(then), comparable(live)
-    found = []
+    found: list[tuple[Any, Any]] = []
     for one in fields(Answer):
         mine, other = getattr(ours, one.name), getattr(theirs, one.name)
         if isinstance(mine, list):

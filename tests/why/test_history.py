@@ -41,7 +41,7 @@ def test_an_error_from_its_record_to_the_archive(recorder: Recorder) -> None:
     says meanwhile that its table does not block."""
     stage = Stage(recorder.client)
     hub, entity = stage.hub, uuid.uuid4()
-    given = {"code": "E_TIMEOUT", "outreach_id": entity}
+    given: dict[str, Any] = {"code": "E_TIMEOUT", "outreach_id": entity}
     first = hub.record(TRANSIENT, **given)
     recorder.follow(str(entity), lambda tx: (promotion.is_blocked(tx, entity), _blocking(tx, entity)))
     recorder.follow(f"{DOL}/{first}", lambda tx: _error(tx, first))

@@ -181,7 +181,7 @@ def _why_it_does_not(row: Mapping[str, Any], table: Mapping[str, Any]) -> str:
         return "It has no entity, so it blocks none."
     if not table.get("blocks"):
         return "Its table blocks no entity."
-    return "Nothing is to be done about it, so it blocks nothing."
+    return "There is nothing to do about it, so it blocks nothing."
 
 
 def _next_step(row: Mapping[str, Any], table: Mapping[str, Any]) -> str | None:

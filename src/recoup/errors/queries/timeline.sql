@@ -88,7 +88,8 @@ select x.error_table, x.error_id, x.outreach_id, x.work_key, x.error_code, x.err
      where last.to_status = 'RETRY_PENDING' and not recoup.closes_error(last.event_type)) claimed on true;
 
 -- name: events
--- The newest ones of each error, with its claims: the event that ended a retry has the token of its claim, or the queue.
+-- The newest ones of each error, with its claims: the event that ended a retry has the token of its claim, or else the
+-- queue.
 select t.error_table, t.error_id, t.seq, t.logged_at, t.event_type, t.from_status, t.to_status, t.disposition,
        t.retry_count, t.reason, t.facts, t.actor, t.actor_id, t.authority
   from unnest(%(tables)s::text[], %(ids)s::bigint[]) g (error_table, error_id)

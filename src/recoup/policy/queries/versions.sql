@@ -25,4 +25,5 @@ select version, applied_at, actor, actor_id, reason, figures, document
 -- name: versions_at
 select g.at, p.version
   from unnest(%(times)s::timestamptz[]) g (at)
- cross join lateral (select p.version from recoup.policy p where p.applied_at <= g.at order by p.version desc limit 1) p;
+ cross join lateral (
+   select p.version from recoup.policy p where p.applied_at <= g.at order by p.version desc limit 1) p;
