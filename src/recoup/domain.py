@@ -27,6 +27,8 @@ from recoup.operations.verbs import Subject
 from recoup.pauses.scopes import Pausable
 from recoup.policy.section import Part
 from recoup.signals import Source
+from recoup.timeline import Timeline
+from recoup.why import Sources
 from recoup.worker.duty import Duty
 
 SchemaObject = tuple[str, int, str]  # schema, kind, name: as recoup.schema.describe sorts them
@@ -109,6 +111,7 @@ class Domain:
     refusals: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # SQLSTATE: code, and what it protects
     subjects: tuple[Subject, ...] = ()  # what people act on, and the verbs for it
     finders: tuple[Finder, ...] = ()  # how its rows are found by name or id
+    timelines: tuple[Timeline, ...] = ()  # how its rows are shown on a time line
     commands: tuple[Command, ...] = ()
     api: tuple[str, ...] = ()  # its routes, area by area: where they are, imported by the service
     demo: Demo | None = None
@@ -156,6 +159,14 @@ def logs(domains: Sequence[Domain]) -> tuple[Log, ...]:
 def finders(domains: Sequence[Domain]) -> tuple[Finder, ...]:
     """How the rows of all domains are found."""
     return tuple(finder for domain in domains for finder in domain.finders)
+
+
+def explained(domains: Sequence[Domain]) -> Sources:
+    """What ``recoup why`` reads: how the rows of all domains are found, and shown on a time line."""
+    return Sources(
+        finders={domain.name: domain.finders for domain in domains},
+        timelines=tuple(one for domain in domains for one in domain.timelines),
+    )
 
 
 def sources(domains: Sequence[Domain]) -> tuple[Source, ...]:

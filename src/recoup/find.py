@@ -52,6 +52,12 @@ class Wanted:
             return None
         return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
 
+    @property
+    def is_id(self) -> bool:
+        """Whether it is a whole uuid, which is nobody's name."""
+        low, high = self.ids or (None, None)
+        return low is not None and low == high
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finder:
@@ -72,15 +78,20 @@ class Result:
 
 def find(tx: Transaction, text: str, finders: Iterable[Finder], *, limit: int = 20) -> Result:
     """Everything that a text may mean, at most ``limit`` of each kind."""
-    clean = text.strip().rstrip("…")
-    if not clean or len(clean) > MAX_CHARS or "\0" in clean:
-        raise InputRefused(
-            "text_unusable", f"{text[:50]!r} cannot be searched for.", "Give a name, a domain, an id or its beginning."
-        )
-    wanted, all_ = Wanted(text=clean, limit=limit), tuple(finders)
+    wanted, all_ = Wanted(text=usable(text), limit=limit), tuple(finders)
     found = [one for finder in all_ for one in finder.look_up(tx, wanted)]
     if found:
         return Result(found=found, searched=())
     searching = [finder for finder in all_ if finder.search is not None]
     found = [one for finder in searching if finder.search for one in finder.search(tx, wanted)]
     return Result(found=found, searched=[finder.searched for finder in searching if finder.searched])
+
+
+def usable(text: str) -> str:
+    """A text that can be searched for, as it was given or cut by a list; or a refusal."""
+    clean = text.strip().rstrip("…")
+    if not clean or len(clean) > MAX_CHARS or "\0" in clean:
+        raise InputRefused(
+            "text_unusable", f"{text[:50]!r} cannot be searched for.", "Give a name, a domain, an id or its beginning."
+        )
+    return clean

@@ -62,6 +62,9 @@ app.command("recoup.cli.demo:app", name="demo", help="Build the demo database, a
 app.command(
     "recoup.cli.find:find", name="find", help="Find companies, entities, errors, batches and operations by text or id."
 )
+app.command(
+    "recoup.cli.why:why", name="why", help="Show why something has its status, now or at a past time, on one time line."
+)
 app.command("recoup.cli.help:help_", name="help", help="Show the help of a command.")
 app.command("recoup.cli.completion:completion", name="completion")
 

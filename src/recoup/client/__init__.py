@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from functools import cached_property
 
 from recoup.audit import audit, chosen
@@ -22,12 +23,14 @@ from recoup.client.partitions import Partitions
 from recoup.client.policies import Policies
 from recoup.client.recovery import Recovery
 from recoup.client.runs import Runs
+from recoup.client.why import Explanations
 from recoup.database import access
 from recoup.database.connection import Database, connect
 from recoup.domains import DOMAINS
 from recoup.ledger.subscriptions import Log
 from recoup.schema import laws
 from recoup.settings import load
+from recoup.why import EVENTS, Answer
 
 __all__ = [
     "Aio",
@@ -106,6 +109,21 @@ class Client(Database):
         whole = [table for domain in DOMAINS for table in domain.audited_whole]
         with contextlib.closing(connect(self.conninfo, self.settings)) as connection:
             return audit(connection, invariants, settings=self.settings, whole=whole)
+
+    def why(
+        self,
+        subject: str,
+        at: datetime | timedelta | str | None = None,
+        *,
+        limit: int = EVENTS,
+        after: str | None = None,
+        tx: Tx = None,
+    ) -> Answer:
+        """Why something has its status, now or at a past time: what belongs to it, the rule, and one time line.
+
+        ``subject``: an id or a name, as ``recoup find`` finds it. ``at``: a time, or a length of time ago.
+        """
+        return Explanations(self).why(subject, at, limit=limit, after=after, tx=tx)
 
     def __enter__(self) -> Client:
         return self

@@ -24,6 +24,7 @@ from recoup.client.deliveries import Deliveries
 from recoup.client.errors import Errors
 from recoup.client.gate import Gate
 from recoup.client.recovery import Recovery
+from recoup.client.why import Explanations
 from recoup.database.callers import ADAPTERS
 from recoup.database.connection import Database
 from recoup.errors.promotion import PROMOTING
@@ -236,6 +237,12 @@ class AsyncRecovery(_Twins):
     finish = _twin(Recovery.finish)
 
 
+class AsyncExplanations(_Twins):
+    """``await db.aio.why(…)``."""
+
+    why = _twin(Explanations.why)
+
+
 class Aio:
     """The async twins of a client's verbs."""
 
@@ -245,3 +252,4 @@ class Aio:
         self.deliveries = AsyncDeliveries(Deliveries(database))
         self.alerts = AsyncAlerts(Alerts(database))
         self.recovery = AsyncRecovery(Recovery(database))
+        self.why = AsyncExplanations(Explanations(database)).why

@@ -5,6 +5,7 @@ from recoup.deliveries.duties import DUTIES
 from recoup.deliveries.invariants import INVARIANTS
 from recoup.deliveries.lifecycle import DELIVERY, EVENTS
 from recoup.deliveries.policy import DeliveryPolicy
+from recoup.deliveries.timeline import TIMELINE
 from recoup.domain import Command, Domain, routines
 
 DELIVERIES = Domain(
@@ -21,6 +22,7 @@ DELIVERIES = Domain(
     checks=(checks.deliveries,),
     signals=(gauges.DELIVERED,),
     refusals=refusals.LAWS,
+    timelines=(TIMELINE,),
     api=("recoup.api.routes.notices:DELIVERIES",),
     commands=(
         Command(

@@ -12,6 +12,7 @@ from recoup.errors.lifecycle import ARCHIVE, ARCHIVE_MONTH, ERROR, EVENTS, PROCE
 from recoup.errors.metrics_signals import SIGNALS
 from recoup.errors.policy import ErrorPolicy
 from recoup.errors.subject import SUBJECT
+from recoup.errors.timeline import TIMELINE
 from recoup.lifecycles.declaration import CONTENT_LOG
 
 ERRORS = Domain(
@@ -19,7 +20,7 @@ ERRORS = Domain(
     package="recoup.errors",
     description="Records every failure of a hub once, and decides by policy what happens next.",
     epoch=4,  # parking sets the tier of an error, and every decision on a parked one is a review
-    release=14,
+    release=15,
     lifecycles=(ERROR, ARCHIVE_MONTH, REDACTION, TRACEBACK),
     logs=(EVENTS, ARCHIVE, PROCESSED),
     records=((CONTENT_LOG, "recoup.settle_error_redactions"),),
@@ -53,6 +54,7 @@ ERRORS = Domain(
     refusals=refusals.LAWS,
     subjects=(SUBJECT,),
     finders=(FINDER,),
+    timelines=(TIMELINE,),
     api=("recoup.api.routes.errors:ERRORS",),
     commands=(
         Command(

@@ -88,14 +88,41 @@ def explained(row: Mapping[str, Any], table: ErrorTable | None, superseded: Sequ
     return list(_explained(row, table, superseded))
 
 
+def decided(row: Mapping[str, Any]) -> str:
+    """Which rule of which policy decided the disposition of an error when it was recorded."""
+    by = DECIDED[row["decided_by"]].format(code=row["error_code"], severity=row["severity"])
+    refused = f": {row['clamped_from']}, which its table does not allow; it fell back to the nearest that is allowed"
+    return f"Under policy {row['policy_version']}, {by}{'' if row['clamped_from'] is None else refused}."
+
+
 def history(error_id: int, events: Sequence[Event]) -> list[Line]:
     """What happened to an error, and to those that it replaced, a line for each event; one for a retry that ended."""
     ended = {(event.error_id, event.retry_count - 1) for event in events if event.event_type in RETRIED}
     return [
-        _line(error_id, event)
+        line(error_id, event)
         for event in events
         if event.event_type != "CLAIMED" or (event.error_id, event.retry_count) not in ended
     ]
+
+
+def line(error_id: int, event: Event) -> Line:
+    """What happened to an error, or to one that it replaced."""
+    facts = dict(event.facts or {})
+    words = {
+        "to_status": event.to_status, "retry_count": event.retry_count, "next_retry": event.retry_count + 1,
+        "retries": plural(event.retry_count, "retry", "retries"), "to": facts.get("to"), "level": facts.get("level"),
+        "superseded_by": facts.get("superseded_by"),
+    }  # fmt: skip
+    what, detail = (text.format(**words) for text in HAPPENED[event.event_type])
+    reason = None if event.event_type == "CLAIMED" else event.reason
+    told = ": ".join(part for part in (detail, reason) if part)
+    if event.event_type == "RECORDED" and facts.get("clamped_from"):
+        told += f" ({facts['clamped_from']} is not allowed in this table)"
+    if event.event_type in MOVES and event.to_status != "RETRY_PENDING":
+        told += f"; now {event.to_status}"
+    if event.error_id != error_id:
+        told += f" (error {event.error_id})"
+    return Line(event.logged_at, what, told, f"{event.actor_id} ({event.authority.removeprefix('recoup_')})")
 
 
 def status(row: Mapping[str, Any], now: datetime) -> str:
@@ -179,7 +206,7 @@ def traceback(row: Mapping[str, Any], of_retries: Sequence[str]) -> str | None:
 
 
 def _explained(row: Mapping[str, Any], table: ErrorTable | None, superseded: Sequence[Earlier]) -> Iterator[str]:
-    yield _decided(row)
+    yield decided(row)
     if row["overruled"] is not None:
         yield _overruled(row, superseded)
     elif superseded:
@@ -196,12 +223,6 @@ def _explained(row: Mapping[str, Any], table: ErrorTable | None, superseded: Seq
         yield "It does not block its entity."
 
 
-def _decided(row: Mapping[str, Any]) -> str:
-    by = DECIDED[row["decided_by"]].format(code=row["error_code"], severity=row["severity"])
-    refused = f": {row['clamped_from']}, which its table does not allow; it fell back to the nearest that is allowed"
-    return f"Under policy {row['policy_version']}, {by}{'' if row['clamped_from'] is None else refused}."
-
-
 def _overruled(row: Mapping[str, Any], superseded: Sequence[Earlier]) -> str:
     older = f"error {superseded[0].error_id}" if superseded else "an open error"
     kept = "parked" if row["disposition"] == "PARKED" else "waiting for a retry"
@@ -214,25 +235,6 @@ def _overruled(row: Mapping[str, Any], superseded: Sequence[Earlier]) -> str:
 def _retries(row: Mapping[str, Any]) -> str:
     of = plural(row["max_retries"], "retry", "retries")
     return f"{row['retry_count']} of {of} used"
-
-
-def _line(error_id: int, event: Event) -> Line:
-    facts = dict(event.facts or {})
-    words = {
-        "to_status": event.to_status, "retry_count": event.retry_count, "next_retry": event.retry_count + 1,
-        "retries": plural(event.retry_count, "retry", "retries"), "to": facts.get("to"), "level": facts.get("level"),
-        "superseded_by": facts.get("superseded_by"),
-    }  # fmt: skip
-    what, detail = (text.format(**words) for text in HAPPENED[event.event_type])
-    reason = None if event.event_type == "CLAIMED" else event.reason
-    told = ": ".join(part for part in (detail, reason) if part)
-    if event.event_type == "RECORDED" and facts.get("clamped_from"):
-        told += f" ({facts['clamped_from']} is not allowed in this table)"
-    if event.event_type in MOVES and event.to_status != "RETRY_PENDING":
-        told += f"; now {event.to_status}"
-    if event.error_id != error_id:
-        told += f" (error {event.error_id})"
-    return Line(event.logged_at, what, told, f"{event.actor_id} ({event.authority.removeprefix('recoup_')})")
 
 
 def _ago(time: datetime, now: datetime) -> str:

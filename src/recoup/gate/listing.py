@@ -67,7 +67,8 @@ def _look_up(tx: Transaction, wanted: Wanted) -> list[Found]:
     if wanted.ids is not None:
         low, high = wanted.ids
         found += _intakes(tx, "by_id", limit=wanted.limit, low=low, high=high)
-    found += _intakes(tx, "by_name", limit=wanted.limit, **wanted.texts)
+    if not wanted.is_id:
+        found += _intakes(tx, "by_name", limit=wanted.limit, **wanted.texts)
     unique = {intake.intake_id: intake for intake in found}
     return [*map(_company, unique.values()), *_batches(tx, wanted)]
 

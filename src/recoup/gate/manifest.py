@@ -9,6 +9,7 @@ from recoup.gate.invariants import HELD, INVARIANTS
 from recoup.gate.lifecycle import AIR, ATTEMPT, BATCH, EVIDENCE, INTAKE, RECOVERY
 from recoup.gate.listing import FINDER
 from recoup.gate.policy import GatePolicy
+from recoup.gate.timeline import TIMELINE
 from recoup.pauses.scopes import Pausable
 
 GATE = Domain(
@@ -38,6 +39,7 @@ GATE = Domain(
     signals=(gauges.OVERDUE,),
     refusals=refusals.LAWS,
     finders=(FINDER,),
+    timelines=(TIMELINE,),
     api=("recoup.api.routes.gate:GATE",),
     commands=(
         Command(

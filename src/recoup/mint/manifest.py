@@ -6,6 +6,7 @@ from recoup.mint.duties import DUTIES
 from recoup.mint.finding import FINDER
 from recoup.mint.invariants import INVARIANTS
 from recoup.mint.lifecycle import IDENTITY, MINT_AIR
+from recoup.mint.timeline import TIMELINE
 
 MINT = Domain(
     name="mint",
@@ -19,4 +20,5 @@ MINT = Domain(
     invariants=INVARIANTS,
     refusals=refusals.LAWS,
     finders=(FINDER,),
+    timelines=(TIMELINE,),
 )

@@ -15,6 +15,7 @@ from recoup.partitions.policy import PartitionPolicy
 from recoup.partitions.registry import EXPECTED
 from recoup.partitions.requesting import SUBJECT
 from recoup.partitions.requeueing import REQUEST
+from recoup.partitions.timeline import TIMELINE
 from recoup.pauses.scopes import Pausable
 
 PARTITIONS = Domain(
@@ -46,6 +47,7 @@ PARTITIONS = Domain(
     checks=(checks.partitions,),
     subjects=(SUBJECT,),
     finders=(FINDER,),
+    timelines=(TIMELINE,),
     signals=(SINKS,),
     pausable=(
         Pausable(

@@ -1,9 +1,9 @@
 """Pauses: what an operator has stopped. Every claim checks them."""
 
-from recoup.pauses.register import Pause, PauseEvent, log, pause, paused, pauses, resume
+from recoup.pauses.register import Pause, PauseEvent, log, pause, paused, paused_at, pauses, resume
 from recoup.pauses.scopes import DUTY, EVERYTHING, GLOBAL, OPERATION, TABLE, Pausable
 
 __all__ = [
     "DUTY", "EVERYTHING", "GLOBAL", "OPERATION", "TABLE", "Pausable", "Pause", "PauseEvent", "log", "pause", "paused",
-    "pauses", "resume",
+    "paused_at", "pauses", "resume",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from recoup.redaction import in_words
 from recoup.refusals import InputRefused
 
 Q = load("recoup.pauses", "pauses.sql")
+AT = load("recoup.pauses", "at.sql")
 Kinds = Iterable[Pausable]
 
 
@@ -73,6 +74,14 @@ def paused(tx: Transaction, *scopes: str) -> Pause | None:
     """The pause that stops a claim within any of these scopes (``duty:seal``), the global one included."""
     with tx.cursor(row_factory=class_row(Pause)) as cursor:
         return cursor.execute(Q["paused"], {"scopes": list(scopes)}).fetchone()
+
+
+def paused_at(tx: Transaction, scopes: Iterable[tuple[str, str]], until: datetime) -> list[Pause]:
+    """The pauses of these scopes (kind and name) that had not ended at a time, the global one included."""
+    asked = [(GLOBAL, EVERYTHING), *dict.fromkeys(scopes)]
+    given = {"scopes": [scope for scope, _ in asked], "names": [name for _, name in asked], "until": until}
+    with tx.cursor(row_factory=class_row(Pause)) as cursor:
+        return cursor.execute(AT["paused_at"], given, prepare=False).fetchall()
 
 
 def _changed(tx: Transaction, verb: str, scope: str, scope_id: str | None, reason: str, kinds: Kinds) -> bool:

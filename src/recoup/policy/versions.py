@@ -1,6 +1,6 @@
 """Versions of the policy: which one is active, who applied it, when and why."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -65,6 +65,17 @@ def find(tx: Transaction, version: int | None) -> Version:
             version=version,
         )
     return found
+
+
+def at(tx: Transaction, time: datetime) -> Version | None:
+    """The version that was active at a time. None: there was none yet."""
+    with tx.cursor(row_factory=class_row(Version)) as cursor:
+        return cursor.execute(Q["version_at"], {"at": time}).fetchone()
+
+
+def active_at(tx: Transaction, times: Sequence[datetime]) -> dict[datetime, int]:
+    """The number of the version that was active at each of these times."""
+    return dict(tx.execute(Q["versions_at"], {"times": list(times)}).fetchall())
 
 
 def history(tx: Transaction, *, limit: int = 100) -> list[Version]:

@@ -21,6 +21,7 @@ from recoup.recovery.lifecycle import (
 )
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.review import SUBJECT
+from recoup.recovery.timeline import TIMELINE
 
 RECOVERY = Domain(
     name="recovery",
@@ -69,6 +70,7 @@ RECOVERY = Domain(
     refusals=refusals.LAWS,
     subjects=(SUBJECT,),
     finders=(FINDER,),
+    timelines=(TIMELINE,),
     api=("recoup.api.routes.recovery:RECOVERY",),
     commands=(
         Command(

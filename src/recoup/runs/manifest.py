@@ -7,6 +7,7 @@ from recoup.runs.finding import FINDER
 from recoup.runs.invariants import INVARIANTS
 from recoup.runs.lifecycle import RUN, TRACE
 from recoup.runs.policy import RunPolicy
+from recoup.runs.timeline import TIMELINE
 
 RUNS = Domain(
     name="runs",
@@ -23,6 +24,7 @@ RUNS = Domain(
     signals=(gauges.ORPHANED,),
     refusals=refusals.LAWS,
     finders=(FINDER,),
+    timelines=(TIMELINE,),
     api=("recoup.api.routes.runs:RUNS",),
     commands=(
         Command(

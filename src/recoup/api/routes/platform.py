@@ -10,21 +10,24 @@ from pydantic import Field
 
 from recoup import find as finding
 from recoup import pauses, policy
+from recoup import why as explaining
 from recoup.api.answers import Listing
 from recoup.api.declare import MAX_PAGE, Area, Because, Given, Name
 from recoup.database.connection import Transaction
 from recoup.domain import duties as every_duty
-from recoup.domain import finders, pausables
+from recoup.domain import explained, finders, pausables
 from recoup.domains import DOMAINS
 from recoup.find import Result
 from recoup.lifecycles.declaration import Authority
 from recoup.pauses import Pause, PauseEvent
+from recoup.why import EVENTS, Answer
 from recoup.worker import register
 from recoup.worker.register import DutyStatus, RegisteredWorker
 
 OPERATOR = Authority.OPERATOR
 PAUSES = Area(name="pauses", about="Stop and resume everything that claims work.")
 SYSTEM = Area(name="system", about="The policy, background tasks and workers, and finding things by what is at hand.")
+SOURCES = explained(DOMAINS)
 Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 
 
@@ -62,6 +65,20 @@ class PolicyChange:
     actor: str
     actor_id: str
     reason: str
+
+
+class WhyAsked(Given):
+    """What is asked about, and when."""
+
+    subject: Annotated[Name, Field(description="An id or a name, as in `/v1/find`; `kind:id` if ambiguous.")]
+    at: Annotated[
+        str | None,
+        Query(min_length=1, max_length=100, description="A time (ISO 8601), or how long ago: 3d. Default: now."),
+    ] = None
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Maximum number of events.")] = EVENTS
+    after: Annotated[
+        str | None, Query(max_length=1000, description="The `next` of the page before; none for the newest events.")
+    ] = None
 
 
 @PAUSES.get("/v1/pauses")
@@ -130,3 +147,14 @@ def workers(tx: Transaction) -> Listing[RegisteredWorker]:
 def find(tx: Transaction, *, text: Annotated[Name, Query()], limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Result:
     """Find errors, companies, runs, candidates, … by an id or its beginning, a name, a domain, a signature."""
     return finding.find(tx, text, finders(DOMAINS), limit=limit)
+
+
+@SYSTEM.get("/v1/why", refusals=("why_unknown", "why_ambiguous"))
+def why(tx: Transaction, *, asked: Annotated[WhyAsked, Query()]) -> Answer:
+    """Show why something has its status: what belongs to it, the rule that held, and all events on one time line.
+
+    At a past time: the statuses, the policy and the rule of that time. A page has the newest events, oldest first; its
+    `next` leads to the events before them. A key of a hub sees the hub's rows; of what other hubs block, it learns
+    whether an entity is blocked, and the owners.
+    """
+    return explaining.why(tx, asked.subject, SOURCES, at=asked.at, limit=asked.limit, after=asked.after)

@@ -99,3 +99,62 @@ create or replace function recoup.is_blocked_locking(outreach_id uuid) returns b
 language sql volatile as $$ select recoup.blocked_locking(array[outreach_id]) <> '{}' $$;
 comment on function recoup.is_blocked_locking(uuid) is
 'Whether an entity is blocked. Its errors wait until this transaction ends.';
+
+create or replace function recoup.closes_error(event_type text) returns boolean
+language sql immutable parallel safe as $$
+  select event_type in ('SUCCEEDED', 'RESOLVED', 'CLEARED', 'SUPERSEDED', 'EXPIRED', 'RETIRED', 'ARCHIVED')
+$$;
+comment on function recoup.closes_error(text) is 'Whether an error is closed from this event on, and blocks nothing.';
+
+create or replace function recoup.blocking_errors_at(outreach_ids uuid[], at_ timestamptz)
+  returns table (outreach_id uuid, error_table text, error_id bigint, status text, since timestamptz, owner text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  tables constant jsonb := (select p.figures #> '{errors,tables}' from recoup.policy p
+                             where p.applied_at <= at_ order by p.version desc limit 1);
+begin
+  perform recoup.require_entities(outreach_ids);
+  -- A minute to spare: what closed an error may be logged a moment after the time that its row has.
+  return query
+    select x.outreach_id, x.error_table, x.error_id, v.to_status, x.created_at, tables -> x.error_table ->> 'owner'
+      from ((select e.outreach_id, e.error_table, e.error_id, e.created_at from recoup.error e
+              where e.outreach_id = any(outreach_ids) and e.archived_at is null)
+            union all
+            (select e.outreach_id, e.error_table, e.error_id, e.created_at from recoup.error e
+              where e.outreach_id = any(outreach_ids) and e.archived_at is not null
+                and e.archived_at > at_ - interval '1 minute')
+            union all
+            (select a.outreach_id, a.error_table, a.error_id, a.created_at from recoup.error_archive a
+              where a.outreach_id = any(outreach_ids) and a.archived_at > at_ - interval '1 minute')) x
+     cross join lateral (
+       select v.to_status, v.disposition, v.event_type from recoup.error_event v
+        where v.error_id = x.error_id and v.error_table = x.error_table and v.logged_at <= at_
+        order by v.seq desc limit 1) v
+     where (tables -> x.error_table ->> 'blocks')::boolean and v.disposition in ('RETRY', 'PARKED')
+       and not recoup.closes_error(v.event_type)
+     order by x.outreach_id, x.created_at, x.error_id;
+end $$;
+comment on function recoup.blocking_errors_at(uuid[], timestamptz) is
+'The errors that blocked these entities at a time, by the log and the policy of that time; not those of archives that
+were dropped.';
+
+create or replace function recoup.blocking_owners_at(outreach_ids uuid[], at_ timestamptz)
+  returns table (outreach_id uuid, owners text[])
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  hub constant text := coalesce(current_setting('recoup.hub', true), '');
+begin
+  -- Of all tables, as recoup.blocking_owners.
+  perform set_config('recoup.hub', '', true);
+  return query
+    select e.outreach_id, array_agg(distinct coalesce(e.owner, ''))
+      from recoup.blocking_errors_at(outreach_ids, at_) e group by e.outreach_id;
+  perform set_config('recoup.hub', hub, true);
+end $$;
+comment on function recoup.blocking_owners_at(uuid[], timestamptz) is
+'Which of these entities were blocked at a time, and the owners of what blocked each: all that a hub learns of others.';

@@ -7,11 +7,14 @@ i.intake_id, i.batch_id, i.company_name, i.company_domain, i.state, i.status, i.
   left join lateral (select r.* from cl.gate_zero_recovery r where r.intake_id = i.intake_id limit 1) r on true
 
 -- name: by_id
--- The intake, or that of an attempt.
+-- The intake, or that of an attempt: two look-ups, each along its index.
 select {intakes}
- where i.intake_id between %(low)s and %(high)s
-    or i.intake_id in (select a.intake_id from cl.gate_zero_attempt a
-                        where a.attempt_id between %(low)s and %(high)s limit %(limit)s)
+ where i.intake_id = any(array(
+   (select n.intake_id from cl.gate_zero_intake n
+     where n.intake_id between %(low)s and %(high)s order by n.intake_id desc limit %(limit)s)
+   union
+   (select a.intake_id from cl.gate_zero_attempt a
+     where a.attempt_id between %(low)s and %(high)s order by a.attempt_id desc limit %(limit)s)))
  order by i.intake_id desc limit %(limit)s;
 
 -- name: by_name
