@@ -23,7 +23,7 @@ PLATFORM = Domain(
     name="platform",
     package="recoup.schema",
     description="Time, lifecycles, logs and seals, the policy, pauses, workers, bulk operations.",
-    release=11,
+    release=12,
     lifecycles=(PAUSE, WORKER, clock.CLOCK, OPERATION, OPERATION_ITEM),
     logs=(
         PAUSE_LOG,
