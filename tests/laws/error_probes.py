@@ -649,8 +649,8 @@ def an_operation_begins_for_who_begins_it_and_with_its_first_step(tx: Transactio
                    {"canary": f"{CANARY} - 'authority'"}, {"canary": f"{CANARY} - 'actor'"}):  # fmt: skip
         row = insertion(tx, OPERATION, {**STEPPED, **change})
         refused(tx, row, who=OPERATOR, by="recoup.rule_operation_births", sqlstate="RC073")
-    # The same for one that a worker continues when its process dies; and nobody has taken it up.
-    for change in ({"requested_by": "'mallory'"}, {"taken_up_at": NOW},
+    # The same for one that a worker continues when its process dies.
+    for change in ({"requested_by": "'mallory'"},
                    {"continued_as": f"{AS_THEY} - 'authority'"}, {"continued_as": f"{AS_THEY} - 'actor'"}):  # fmt: skip
         row = insertion(tx, OPERATION, {**CONTINUED, **change})
         refused(tx, row, who=OPERATOR, by="recoup.rule_operation_births", sqlstate="RC073")

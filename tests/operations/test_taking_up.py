@@ -268,9 +268,7 @@ def test_a_worker_killed_at_a_batch_leaves_it_to_the_next(hub: Hub) -> None:
     assert (found.work("w-2"), found.now.status) == (BATCH, "DONE")
 
 
-def test_one_turn_is_bounded_and_a_failing_one_holds_up_no_other(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_turn_is_bounded_and_a_failing_one_holds_up_no_other(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taking_up, "MAX_BATCHES", 2)
     large, small = asked(hub, 3 * BATCH), asked(hub, 10)
     with hub.db.transaction(Authority.OPERATOR, actor=ADA) as tx:

@@ -29,8 +29,7 @@ begin
   select n.operation_id, n.requested_by, n.continued_as ->> 'authority' as authority into bad
     from new_rows n
    where n.continued_as is not null and (
-     n.taken_up_at is not null
-     or (n.requested_by, n.continued_as ->> 'actor') is distinct from (recoup.acting_id(), recoup.acting_kind())
+     (n.requested_by, n.continued_as ->> 'actor') is distinct from (recoup.acting_id(), recoup.acting_kind())
      or not exists (select from pg_roles r
                      where r.rolname = n.continued_as ->> 'authority' and pg_has_role(session_user, r.oid, 'member')))
    limit 1;
