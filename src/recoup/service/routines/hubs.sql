@@ -12,7 +12,7 @@ begin
       'cl.gate_zero_intake', 'cl.gate_zero_recovery', 'cl.sovereign_mint_air',
       'partitions.backfill', 'partitions.backfill_item', 'partitions.override_log', 'partitions.requeue_request',
       'recoup.alert', 'recoup.alert_event', 'recoup.alert_gauge', 'recoup.alert_round', 'recoup.api_key',
-      'recoup.api_key_use', 'recoup.claim_log', 'recoup.content_log', 'recoup.control_log', 'recoup.delivery',
+      'recoup.api_key_use', 'recoup.audit_result', 'recoup.claim_log', 'recoup.content_log', 'recoup.control_log', 'recoup.delivery',
       'recoup.delivery_event', 'recoup.delivery_queue', 'recoup.denied_call', 'recoup.idempotency',
       'recoup.idempotency_0', 'recoup.idempotency_1', 'recoup.idempotency_2', 'recoup.idempotency_3',
       'recoup.late_result', 'recoup.operation', 'recoup.operation_item', 'recoup.rate_bucket', 'recoup.seal',
