@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any
@@ -211,3 +213,33 @@ def test_a_pause_holds_in_a_transaction_of_a_hub(fresh: Callable[..., Database],
         assert api.post("/v1/errors/claim", json=claim).json()["items"] == []
         by(db, lambda tx: product.resume(tx, *scope, reason="x"))
         assert len(api.post("/v1/errors/claim", json=claim).json()["items"]) == 1
+
+
+def forged(kind: str, value: Any) -> str:
+    """A cursor that no list wrote."""
+    return base64.urlsafe_b64encode(json.dumps([kind, value]).encode()).decode().rstrip("=")
+
+
+NAME, LATE = "\0", "9999-12-31T23:59:59.999999-23:59"
+HOSTILE = [
+    *(("/v1/pauses", forged("pauses", value)) for value in (
+        [LATE, "x", "y"], ["2026-01-01T00:00:00", "x", "y"], ["2026-01-01T00:00:00Z", NAME, "y"],
+        ["2026-01-01T00:00:00Z", "\ud800", "y"], ["infinity", "x", "y"], [1e300, "x", "y"], [1, "x", "y"], [], None,
+    )),
+    *(("/v1/recovery/breakers", forged("breakers", value)) for value in (
+        [True, LATE, "x"], [True, "2026-01-01T00:00:00Z", NAME], [False, "2026-01-01T00:00:00Z", "\udfff"], [2, 3, 4],
+        ["true", "2026-01-01T00:00:00Z", "x"], [None, None, None],
+    )),
+    *((path, forged(kind, value)) for path, kind in (
+        ("/v1/gate/identities", "identities"), ("/v1/backfills", "backfills"), ("/v1/alerts/silences", "silences"),
+    ) for value in (str(uuid4()), "x", 7, None, ["x"], "\ud800")),
+    *((path, forged(kind, value)) for path, kind in (("/v1/audit", "audit"), ("/v1/pauses/log", "pause log"))
+      for value in (-1, 2**63, 2**70, 1.5, "1", True, None)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "cursor"), HOSTILE)
+def test_a_cursor_that_no_list_wrote_is_refused_or_leads_somewhere(api: httpx2.Client, path: str, cursor: str) -> None:
+    answer = api.get(path, params={"after": cursor})
+    assert answer.status_code in (200, 400, 422), answer.text
+    assert answer.status_code == 200 or answer.json()["code"] in ("cursor_unusable", "value_unusable")
