@@ -3,7 +3,16 @@
 from recoup import clock, refusals
 from recoup.domain import Command, Domain, routines
 from recoup.ledger import invariants as of_logs
-from recoup.ledger.logs import CONTENT_LOG, CONTROL_LOG, DECLARATION_LOG, INCARNATION, LATE_RESULT, POLICY, SEAL
+from recoup.ledger.logs import (
+    AUDIT_RESULT,
+    CONTENT_LOG,
+    CONTROL_LOG,
+    DECLARATION_LOG,
+    INCARNATION,
+    LATE_RESULT,
+    POLICY,
+    SEAL,
+)
 from recoup.ledger.policy import SealPolicy
 from recoup.operations import invariants as of_operations
 from recoup.operations.finding import FINDER
@@ -32,6 +41,7 @@ PLATFORM = Domain(
         POLICY,
         LATE_RESULT,
         CLAIM_LOG,
+        AUDIT_RESULT,
         DECLARATION_LOG,
         INCARNATION,
         SEAL,
@@ -48,6 +58,7 @@ PLATFORM = Domain(
         *routines("recoup.pauses", "pauses"),
         *routines("recoup.operations", "operations"),
         *routines("recoup.worker", "worker"),
+        *routines("recoup.audit", "results"),
         *routines("recoup.work", "queue", "outcomes"),
         *routines("recoup.ledger", "seals"),
         *routines("recoup.schema", "comments"),
@@ -72,6 +83,7 @@ PLATFORM = Domain(
         "recoup.api.routes.platform:PAUSES",
         "recoup.api.routes.platform:SYSTEM",
         "recoup.api.routes.logs:LOGS",
+        "recoup.api.routes.audits:AUDITS",
     ),
     commands=(
         Command(

@@ -67,7 +67,7 @@ PLATFORM = {
     "RC072": ("policy_unchecked", "a policy is validated as a whole before it becomes active"),
     "RC073": (
         "operation_steps",
-        "an operation with a canary goes step by step, under the name of the actor who began it",
+        "an operation with a canary goes step by step; a worker continues one under the name of who began it",
     ),
     "RC074": ("hub_may_not", "a caller of a hub stops and starts the work of that hub alone"),
     "RC043": ("subscription_of_another", "only the authority and login that created a subscription move it"),

@@ -12,6 +12,7 @@ from uuid import UUID
 from company import minted
 from product import INVARIANTS, apply_policy, pause, resume
 from recoup import gate, mint
+from recoup.audit import results
 from recoup.audit.examine import InvariantResult, audit
 from recoup.audit.invariant import Invariant
 from recoup.database.connection import Database, Transaction, connect
@@ -73,6 +74,16 @@ class Cast:
     partitions: PartitionCast
 
 
+def _audited(database: Database) -> None:
+    """Somebody kept what the audit found."""
+    found = [
+        InvariantResult(id=id_, description="d", holds=not rows, found=rows, rows=(), seconds=0.1)
+        for id_, rows in (("laws/L1", 7), (results.SEALS, 0))
+    ]
+    with database.transaction(Authority.OPERATOR) as tx:
+        results.record(tx, found, started_at=results.now(tx), selected=["laws"])
+
+
 def play(database: Database) -> Cast:
     """Histories of every kind, under two policies, with all that goes on around them: from pauses to identities."""
     desk = Desk(database)
@@ -129,6 +140,7 @@ def play(database: Database) -> Cast:
     alarms = play_alerts(database)
     callers = play_service(database)
     partitions = play_partitions(database)
+    _audited(database)
     with database.transaction(Authority.ARCHIVER) as tx:
         seals.seal(tx, block_rows=10, max_blocks=200)
     pending = desk.intake(batch_id=batch)

@@ -19,7 +19,7 @@ from recoup.errors.recording import NewError, Recorded, record
 from recoup.errors.subject import SUBJECT
 from recoup.errors.verbs import Verb
 from recoup.lifecycles.declaration import Authority
-from recoup.operations import begin, carry_on, steps
+from recoup.operations import begin, carry_on, steps, taking_up
 from recoup.operations.verbs import Act
 
 DOL, TARGET, PEOPLE = "outreach.dol_errors", "outreach.company_target_errors", "people.people_errors"
@@ -329,8 +329,10 @@ def _operation(hubs: Hubs) -> UUID:
         hubs.error(table, "all of these", want=want, of=entity)
     with hubs.db.transaction(Authority.OPERATOR) as tx:
         operation = begin(
-            tx, SUBJECT, Act(verb=Verb.ESCALATE, given={"reason": "all of these"}), Filter(entities=(entity,))
-        )
+            tx, SUBJECT, Act(verb=Verb.ESCALATE, given={"reason": "all of these"}), Filter(entities=(entity,)),
+            unattended=True,
+        )  # fmt: skip
+        tx.execute(taking_up.Q["take_up"], {"operation": operation})
     carry_on(hubs.db, SUBJECT, operation)
     with hubs.db.transaction(Authority.OPERATOR) as tx:
         begin(tx, SUBJECT, Act(verb=Verb.REVIEW), Filter(entities=(entity,)))  # not carried out yet

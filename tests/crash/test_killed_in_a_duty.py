@@ -258,6 +258,14 @@ def canary(desk: Desk, world: World) -> int:
     return UNITS
 
 
+def left_alone(desk: Desk, world: World) -> int:
+    recorded(desk, OPERATIONAL, want=Want.PARK)
+    with desk.db.transaction(Authority.OPERATOR) as tx:
+        begin(tx, SUBJECT, Act(verb="unpark"), Filter(tables=(DOL,)), unattended=True)
+    desk.advance(timedelta(minutes=2))
+    return UNITS
+
+
 def uncounted_events(desk: Desk, world: World) -> int:
     recorded(desk, OPERATIONAL)
     settle(desk.db)  # the clock stands still: what is not counted at once is never counted
@@ -308,6 +316,7 @@ PREPARED: dict[str, Callable[[Desk, World], int]] = {
     "error-escalation": unreviewed_errors,
     "error-archive": expired_errors,
     "error-canary": canary,
+    "error-operations": left_alone,
     "error-tally": uncounted_events,
     "archive-retention": old_month,
     "deliver": due_deliveries,
@@ -325,7 +334,7 @@ PREPARED: dict[str, Callable[[Desk, World], int]] = {
 # Killed at random, and at every statement, in test_killed_recovery.py and test_killed_recovery_everywhere.py.
 ELSEWHERE = {
     "match-subjects", "recovery-wake", "recovery-evaluate", "evaluation-expiry", "recovery-execute", "candidate-expiry",
-    "recovery-canary",  # as error-canary: the same function, for another subject
+    "recovery-canary", "partition-operations",  # as those of errors: the same functions, for another subject
     # test_killed_partitions.py kills the work at every step of files and statements; the others are statements of it.
     "partition-work", "partition-follow", "partition-expiry", "partition-age", "partition-sweep", "partition-expected",
     "backfills",
@@ -338,6 +347,7 @@ ERRORS = (
     "error-archive",
     "archive-retention",
     "error-canary",
+    "error-operations",
     "error-tally",
 )
 # These stop the survivor until the victim is at it: one sealer and one mint at a time, and claims take what they find.
@@ -510,6 +520,9 @@ def check(desk: Desk, duty: str, done: int, units: int) -> None:
             assert desk.rows("select distinct escalation_level, escalated_to from recoup.error") == [(3, "platform")]
         case "error-canary":
             assert (error_words(desk), done) == ({"RU": UNITS, "R": 1}, units)
+        case "error-operations":
+            assert (error_words(desk), done) == ({"RU": UNITS}, units)
+            assert desk.rows("select status from recoup.operation") == [("DONE",)]
         case "error-tally":
             assert (desk.rows("select sum(events)::integer from recoup.error_tally"), done) == ([(UNITS,)], units)
         case "error-archive":

@@ -618,6 +618,8 @@ STEPPED = {
     "items": "2", "canary": CANARY, "step": "1", "step_start": "0", "step_end": "1", "next_at": NOW,
     "requested_by": "recoup.acting_id()",
 }  # fmt: skip
+AS_THEY = "jsonb_build_object('actor', recoup.acting_kind(), 'authority', 'recoup_operator')"
+CONTINUED = {"continued_as": AS_THEY, "requested_by": "recoup.acting_id()"}
 
 key(OPERATION, "operation_pkey", "An id is one operation's.", "operation_id")
 check(OPERATION, "operation_verb_check", "A verb is a word.", verb="'For get'")
@@ -635,14 +637,22 @@ check(OPERATION, "operation_steps", "A step has items.", **STEPPED | {"step_end"
 check(OPERATION, "operation_steps", "These are the operation's.", **STEPPED | {"step_end": "3"})
 check(OPERATION, "operation_steps", "What does not go in steps has none.", step="1")
 check(OPERATION, "operation_steps", "Nor does it stop itself.", status="'STOPPED'")
+check(OPERATION, "operation_taken_up_at_check", "Times are times.", **CONTINUED | {"taken_up_at": INFINITE})
+check(OPERATION, "operation_continued", "Only what is continued is taken up.", taken_up_at=NOW)
+check(OPERATION, "operation_continued", "Steps have their own way.", **STEPPED | CONTINUED)
 
 
 @law(OPERATION, "recoup.rule_operation_births", "insert")
-def an_operation_in_steps_begins_with_the_first(tx: Transaction) -> None:
+def an_operation_begins_for_who_begins_it_and_with_its_first_step(tx: Transaction) -> None:
     """Under the name of whoever acts, who has the authority, with what the policy has."""
     for change in ({"step_end": "2"}, {"requested_by": "'mallory'"}, {"canary": f"{CANARY} - 'growth'"},
                    {"canary": f"{CANARY} - 'authority'"}, {"canary": f"{CANARY} - 'actor'"}):  # fmt: skip
         row = insertion(tx, OPERATION, {**STEPPED, **change})
+        refused(tx, row, who=OPERATOR, by="recoup.rule_operation_births", sqlstate="RC073")
+    # The same for one that a worker continues when its process dies.
+    for change in ({"requested_by": "'mallory'"},
+                   {"continued_as": f"{AS_THEY} - 'authority'"}, {"continued_as": f"{AS_THEY} - 'actor'"}):  # fmt: skip
+        row = insertion(tx, OPERATION, {**CONTINUED, **change})
         refused(tx, row, who=OPERATOR, by="recoup.rule_operation_births", sqlstate="RC073")
 
 

@@ -681,6 +681,37 @@ def a_subscription_is_dropped_by_its_owner_or_an_operator(tx: Transaction) -> No
 
 key("recoup.incarnation", "incarnation_pkey", "A number is one cluster's.", "incarnation")
 check("recoup.incarnation", "incarnation_incarnation_check", "Clusters are counted from one.", incarnation="0")
+RESULT = "recoup.audit_result"
+key(RESULT, "audit_result_pkey", "A place in the order of logs is one result's.", "seq")
+check(RESULT, "audit_result_started_at_check", "Times are times.", started_at="'-infinity'")
+check(RESULT, "audit_result_finished_at_check", "Times are times.", finished_at=INFINITE)
+check(RESULT, "audit_result_selected_check", "A selection has an end.", selected="array_fill(''::text, array[1001])")
+check(RESULT, "audit_result_counts", "Each invariant has one answer.", checked="4")
+check(RESULT, "audit_result_counts", "None has less than none.", held="-1", checked="1")
+check(RESULT, "audit_result_counts", "What is broken has a name.", broken_rows="'{}'")
+check(RESULT, "audit_result_counts", "And nothing else has.", broken="0", checked="2")
+check(RESULT, "audit_result_counts", "By its name.", broken_rows="'[1]'")
+check(RESULT, "audit_result_broken_rows_check", "It is no archive.",
+      broken_rows="jsonb_build_object('laws/L1', repeat('x', 1000001))")  # fmt: skip
+check(RESULT, "audit_result_version_check", "A version is there.", version="''")
+check(RESULT, "audit_result_actor_check", "An actor is of a known kind.", actor="'robot'")
+
+
+@law(RESULT, "recoup.stamp_audit_result", "insert")
+def no_audit_began_tomorrow(tx: Transaction) -> None:
+    """What is kept has ended."""
+    ahead = insertion(tx, RESULT, {"started_at": LATER})
+    refused(tx, ahead, by="recoup.stamp_audit_result", sqlstate="RC026")
+
+
+@law(RESULT, "recoup.stamp_audit_result", "insert")
+def who_audited_is_not_the_writers_to_say(tx: Transaction) -> None:
+    """Time and author come from the transaction, whatever the row claims."""
+    claimed = put(tx, RESULT, {"started_at": "recoup.now() - interval '2 days'", "finished_at": LATER})
+    stamped = "actor_id <> 'mallory' and finished_at = recoup.now() and authority = current_user and actor = 'system'"
+    seen(tx, f"select from recoup.audit_result where seq = %s and {stamped}", claimed["seq"])
+
+
 key("recoup.late_result", "late_result_pkey", "An id is one result's.", "late_result_id")
 key("recoup.late_result", "late_result_seq_key", "A place in the order is one result's.", "seq")
 

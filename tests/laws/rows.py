@@ -53,6 +53,11 @@ SAMPLES: dict[str, Row] = {
         "count": "7", "idempotency_key": f"{ID}::text", "actor": "'human'", "actor_id": "'mallory'",
         "authority": "'recoup_hub'",
     },
+    "recoup.audit_result": {
+        "incarnation": "1", "started_at": NOW, "finished_at": NOW, "selected": "'{}'", "checked": "3", "held": "1",
+        "not_checked": "1", "broken": "1", "broken_rows": """'{"laws/L1": 7}'""", "version": "'1'",
+        "actor": "'human'", "actor_id": "'mallory'", "authority": "'recoup_operator'",
+    },
     "cl.gate_zero_intake": {"intake_id": ID, "company_name": "'Acme'"},
     "cl.gate_zero_attempt": {
         "attempt_id": ID, "intake_id": new_intake, "attempt_number": "1", "worker": "'w'", "opened_at": NOW,

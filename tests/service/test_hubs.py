@@ -54,7 +54,7 @@ MARK = "M4RKER"
 OPEN = frozenset({
     "recoup.clock", "recoup.declaration_log", "recoup.domain", "recoup.duty_tally", "recoup.error_tally_mark",
     "recoup.follower", "recoup.incarnation", "recoup.lifecycle", "recoup.lifecycle_step", "recoup.log",
-    "recoup.migration", "recoup.pausable", "recoup.pause", "recoup.pause_log", "recoup.policy", "recoup.policy_bound",
+    "recoup.migration", "recoup.pausable", "recoup.policy", "recoup.policy_bound",
     "recoup.queue_form", "recoup.routine", "recoup.worker", "recovery.breaker", "partitions.sink",
 })  # fmt: skip
 SCOPED = (Role.VIEWER, Role.PRODUCER, Role.OPERATOR, Role.REVIEWER)

@@ -144,7 +144,10 @@ def rules(tx: Transaction) -> list[RuleStatus]:
         return cursor.execute(Q["rules"]).fetchall()
 
 
-def silences(tx: Transaction, *, ended: bool = False, limit: int = 100) -> list[Silence]:
-    """Silences that are active, newest first; with ``ended`` all of them."""
+def silences(tx: Transaction, *, ended: bool = False, limit: int = 100, after: UUID | None = None) -> list[Silence]:
+    """Silences that are active, newest first; with ``ended`` all of them.
+
+    ``after``, the id of the last one, gives the next page.
+    """
     with tx.cursor(row_factory=class_row(Silence)) as cursor:
-        return cursor.execute(Q["silences"], {"ended": ended, "limit": limit}).fetchall()
+        return cursor.execute(Q["silences"], {"ended": ended, "limit": limit, "after": after}).fetchall()

@@ -139,6 +139,7 @@ class Callers:
             self._limiter.rate_per_s, self._limiter.burst = policy.rate_per_s, policy.burst
 
     def ask_for_keys(self) -> None:
+        """Every call needs a key from when there is one on."""
         if not self.keyed and keys.exist(self.service):
             self.keyed = True
             observe.logger().warning("there is a key now: every call needs one")

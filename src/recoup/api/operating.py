@@ -35,6 +35,7 @@ class Progress:
     step_end: int | None
     watch_until: datetime | None
     why: str | None
+    taken_up_at: datetime | None
     paused: str | None
     pending: int
     done: int
@@ -67,7 +68,7 @@ def story(tx: Transaction, operation: Operation) -> Story:
 def continue_after(call: Call, subject: Subject, operation_id: UUID) -> None:
     """Work through an operation once this call has committed, in the background.
 
-    If this process ends before, the rest stays pending: to resume the operation continues it.
+    If this process ends before, the rest stays pending, and a worker takes it up, if it began over HTTP.
     """
 
     def act() -> None:

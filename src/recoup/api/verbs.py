@@ -130,13 +130,14 @@ class VerbRoutes:
             asked = body.filter.filter() if body.filter is not None else self.units(tx, named)
             act = self.act(verb, f"POST {path}", body, asked)
             canary, rate = getattr(body, "canary", None), getattr(body, "rate", None)
-            operation_id = begin(tx, self.subject, act, asked, canary=canary, rate=rate)
+            operation_id = begin(tx, self.subject, act, asked, canary=canary, rate=rate, unattended=True)
             continue_after(call, self.subject, operation_id)
             return progress(find(tx, operation_id))
 
         about = (
             f"{_summary(verb, self.subject)}\n\nMany {self.subject.noun}s, as an operation: their set is fixed now, and"
-            " worked through after the answer. Follow it under /v1/operations/{operation_id}."
+            " worked through after the answer, by a worker if this process dies. Follow it under"
+            " /v1/operations/{operation_id}."
         )
         run_ = _typed(run, about, {"body": Annotated[body_type, Body()], "call": Call}, Progress, False)
         also = () if self.subject.authority is Authority.OPERATOR else (self.subject.authority,)

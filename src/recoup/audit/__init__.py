@@ -8,6 +8,7 @@ from a declaration are generated (``recoup.schema.laws``).
 
 from recoup.audit.examine import InvariantResult, audit, examine
 from recoup.audit.invariant import Invariant
+from recoup.audit.results import AuditResult
 from recoup.audit.selection import chosen
 
-__all__ = ["Invariant", "InvariantResult", "audit", "chosen", "examine"]
+__all__ = ["AuditResult", "Invariant", "InvariantResult", "audit", "chosen", "examine"]

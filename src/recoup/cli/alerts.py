@@ -183,10 +183,18 @@ def silence(
 
 
 @app.command
-def silences(*, all_: All = False, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
-    """List silences, newest first."""
+def silences(
+    *, all_: All = False, limit: Limit = 50, after: UUID | None = None, demo: Demo = False, json: Json = False
+) -> None:
+    """List silences, newest first.
+
+    Parameters
+    ----------
+    after
+        Older than this silence: the last id of the page before.
+    """
     with acting(Authority.READER, demo=demo) as tx:
-        found = alerts.silences(tx, ended=all_, limit=limit)
+        found = alerts.silences(tx, ended=all_, limit=limit, after=after)
     print_rows(found, as_json=json, columns=None if json else SILENCE_COLUMNS, empty="No silence is active.")
 
 

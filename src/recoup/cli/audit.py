@@ -8,13 +8,16 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from recoup.audit import chosen
+from recoup.audit import chosen, results
 from recoup.audit.examine import InvariantResult, Say
 from recoup.audit.invariant import Invariant, Offending
-from recoup.cli.context import opened
-from recoup.cli.output import Demo, Json, ends_with, print_rows, shown
+from recoup.cli.context import acting, opened, person
+from recoup.cli.output import Demo, Json, Limit, ends_with, print_rows, shown
 from recoup.database.connection import connect
 from recoup.domains import DOMAINS
+from recoup.formatting import plural, timestamp
+from recoup.lifecycles.declaration import Authority
+from recoup.refusals import InputRefused
 from recoup.schema import laws
 
 SILENT_S = 3.0  # a quick audit prints only its result
@@ -34,19 +37,44 @@ Listed = Annotated[
 Verbose = Annotated[bool, Parameter(negative="", show_default=False, help="Show each invariant with its time.")]
 
 
+Record = Annotated[
+    bool,
+    Parameter(negative="", show_default=False, help="Keep the result, with your name: recoup audit --last shows it."),
+]
+Last = Annotated[
+    bool,
+    Parameter(negative="", show_default=False, help="Show results that were kept, newest first, and check nothing."),
+]
+
+
 def audit(
-    *, only: Only = None, listed: Listed = False, verbose: Verbose = False, demo: Demo = False, json: Json = False
+    *,
+    only: Only = None,
+    listed: Listed = False,
+    verbose: Verbose = False,
+    record: Record = False,
+    last: Last = False,
+    limit: Limit = 10,
+    demo: Demo = False,
+    json: Json = False,
 ) -> None:
     """Check every invariant against the data: rules, logs, seals, and each status rebuilt from its events.
 
     Reads one snapshot; work may continue meanwhile. Changes nothing. Exits with status 1 when an invariant is broken,
     and shows up to 100 of the rows that break it.
     """
+    if last:
+        if only or listed or record:
+            raise InputRefused(
+                "audit_unclear", "--last shows results that were kept.", "Give it alone, or leave it out."
+            )
+        _print_last(limit, demo=demo, json=json)
+        return
     invariants = chosen(laws.invariants(DOMAINS), only or ())
     if listed:
         print_rows([_row(i) for i in invariants], as_json=json, empty="No invariants match.")
         return
-    verdicts = _ask(invariants, demo=demo)
+    verdicts = _ask(invariants, only or (), record=record, demo=demo)
     with ends_with(0 if all(verdict.holds for verdict in verdicts) else 1):
         if json:
             print_rows(verdicts, as_json=True, empty="")
@@ -58,15 +86,43 @@ def _row(invariant: Invariant) -> dict[str, object]:
     return {"id": invariant.id, "description": invariant.description, "also": invariant.also or None}
 
 
-def _ask(invariants: Sequence[Invariant], *, demo: bool) -> list[InvariantResult]:
+def _print_last(limit: int, *, demo: bool, json: bool) -> None:
+    with acting(Authority.READER, demo=demo) as tx:
+        found = results.results(tx, limit=limit)
+    if json:
+        print_rows(found, as_json=True, empty="")
+        return
+    rows = [
+        {
+            "finished": one.finished_at, "by": one.actor_id, "selected": ", ".join(one.selected) or "everything",
+            "held": one.held, "not_checked": one.not_checked, "broken": one.broken,
+            "seals": {None: "not verified", True: "hold", False: "broken"}[one.seals_hold],
+        }
+        for one in found
+    ]  # fmt: skip
+    print_rows(rows, as_json=False, empty="No result was kept. Keep one: recoup audit --record")
+    for one in found:
+        for id_, count in one.broken_rows.items():
+            print(f"{timestamp(one.finished_at)}  {id_}: {plural(count, 'row')} broke it")
+
+
+def _ask(
+    invariants: Sequence[Invariant], selected: Sequence[str], *, record: bool, demo: bool
+) -> list[InvariantResult]:
     from recoup.audit import audit
 
     whole = [table for domain in DOMAINS for table in domain.audited_whole]
-    with (
-        opened(demo=demo) as database,
-        contextlib.closing(connect(database.conninfo, database.settings)) as connection,
-    ):
-        return audit(connection, invariants, settings=database.settings, whole=whole, say=_progress(len(invariants)))
+    with opened(demo=demo) as database:
+        if record:
+            with database.transaction(Authority.OPERATOR, actor=person(database)) as tx:
+                began = results.now(tx)  # refused now, not after the audit, if the login may not
+        with contextlib.closing(connect(database.conninfo, database.settings)) as connection:
+            progress = _progress(len(invariants))
+            found = audit(connection, invariants, settings=database.settings, whole=whole, say=progress)
+        if record:
+            with database.transaction(Authority.OPERATOR, actor=person(database)) as tx:
+                results.record(tx, found, started_at=began, selected=selected)
+    return found
 
 
 def _progress(count: int) -> Say:

@@ -167,13 +167,16 @@ def status(
     ] = False,
     watch: Annotated[bool, Parameter(negative="", show_default=False, help="Stay until it ends.")] = False,
     limit: Limit = 50,
+    after: Annotated[
+        UUID | None, Parameter(show_default=False, help="Older than this backfill: the last id of the page before.")
+    ] = None,
     demo: Demo = False,
     json: Json = False,
 ) -> None:
     """List backfills with their progress, or show one."""
     if backfill is None:
         with acting(Authority.READER, demo=demo) as tx:
-            found = backfilling.backfills(tx, open_only=open_only, limit=limit)
+            found = backfilling.backfills(tx, open_only=open_only, limit=limit, after=after)
         print_rows(found, as_json=json, columns=COLUMNS, empty="There is no backfill.")
         return
     with opened(demo=demo) as database:

@@ -282,10 +282,16 @@ def funnel(*, batch: str | None = None, demo: Demo = False, json: Json = False) 
 
 
 @app.command
-def identities(*, limit: Limit = 50, demo: Demo = False, json: Json = False) -> None:
-    """List minted company identities, newest first."""
+def identities(*, limit: Limit = 50, after: UUID | None = None, demo: Demo = False, json: Json = False) -> None:
+    """List minted company identities, newest first.
+
+    Parameters
+    ----------
+    after
+        Older than this identity: the last id of the page before.
+    """
     with acting(Authority.READER, demo=demo) as tx:
-        found = mint.identities(tx, limit=limit)
+        found = mint.identities(tx, limit=limit, after=after)
     columns = (
         Column("sovereign_company_id", "identity", least=36),
         Column("company_name", "company", cut="end", least=12, rank=1),

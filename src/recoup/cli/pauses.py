@@ -71,7 +71,8 @@ def list_pauses(
     with acting(Authority.READER, demo=demo) as tx:
         rows: list[pauses.Pause] | list[pauses.PauseEvent]
         rows = pauses.log(tx, limit=limit) if log else pauses.pauses(tx, limit=limit)
-    print_rows(rows, as_json=json, empty="Nothing was ever paused." if log else "Nothing is paused.")
+    columns = [name for name in (pauses.PauseEvent if log else pauses.Pause).__dataclass_fields__ if name != "seq"]
+    print_rows(rows, as_json=json, columns=columns, empty="Nothing was ever paused." if log else "Nothing is paused.")
 
 
 def _what(scope: str, name: str | None) -> str:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -73,6 +74,16 @@ def list_(
     ]  # fmt: skip
     columns = ("number", "log", "rows", "last_seq", "sealed_at", "actor_id", "digest")
     print_rows(rows, as_json=json, columns=columns, empty="No seals yet. Run: recoup seal run")
+
+
+@app.command
+def status(*, demo: Demo = False, json: Json = False) -> None:
+    """Show for each log how many blocks it has, its last seal, and how far that is behind."""
+    with opened(demo=demo) as database, database.transaction(Authority.READER) as tx:
+        found = seals.standings(tx)
+    rows = [{**asdict(one), "digest": None if one.digest is None else one.digest.hex()} for one in found]
+    columns = ("log", "blocks", "rows", "number", "sealed_at", "lag_s", "digest")
+    print_rows(rows, as_json=json, columns=columns, empty="No log is sealed here.")
 
 
 @app.command

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from recoup.audit import audit, chosen
+from recoup.audit import AuditResult, audit, chosen, results
 from recoup.audit.examine import InvariantResult
 from recoup.client.aio import Aio
 from recoup.client.alerts import Alerts
@@ -25,9 +25,12 @@ from recoup.client.recovery import Recovery
 from recoup.client.runs import Runs
 from recoup.client.why import Explanations
 from recoup.database import access
-from recoup.database.connection import Database, connect
+from recoup.database.connection import Actor, Database, connect
 from recoup.domains import DOMAINS
+from recoup.ledger import seals
+from recoup.ledger.seals import LogSeals
 from recoup.ledger.subscriptions import Log
+from recoup.lifecycles.declaration import Authority
 from recoup.schema import laws
 from recoup.settings import load
 from recoup.why import EVENTS, Answer
@@ -103,12 +106,36 @@ class Client(Database):
         """
         return Subscription(self, log, name, tx=tx)
 
-    def audit(self, only: Sequence[str] = ()) -> list[InvariantResult]:
-        """Check every invariant against the data, or those whose id begins with one of ``only``. Changes nothing."""
+    def audit(self, only: Sequence[str] = (), *, record: bool = False) -> list[InvariantResult]:
+        """Check every invariant against the data, or those whose id begins with one of ``only``. Changes nothing.
+
+        ``record``: keep the result afterwards, for ``audit_results``; that needs the rights of an operator.
+        """
         invariants = chosen(laws.invariants(DOMAINS), only)
         whole = [table for domain in DOMAINS for table in domain.audited_whole]
+        who = Actor("human", self.settings.actor)
+        if record:
+            with self.transaction(Authority.OPERATOR, actor=who) as tx:
+                began = results.now(tx)  # refused now, not after the audit, if the login may not
         with contextlib.closing(connect(self.conninfo, self.settings)) as connection:
-            return audit(connection, invariants, settings=self.settings, whole=whole)
+            found = audit(connection, invariants, settings=self.settings, whole=whole)
+        if record:
+            with self.transaction(Authority.OPERATOR, actor=who) as tx:
+                results.record(tx, found, started_at=began, selected=only)
+        return found
+
+    def audit_results(self, *, broken: bool = False, limit: int = 20, after: int | None = None) -> list[AuditResult]:
+        """Results of the audit that were kept, newest first; with ``broken`` those that found something.
+
+        ``after``, the seq of the last one, gives the next page.
+        """
+        with self.transaction(Authority.READER) as tx:
+            return results.results(tx, broken=broken, limit=limit, after=after)
+
+    def seals(self) -> list[LogSeals]:
+        """For each log: how many blocks are sealed, its last seal, and how far that is behind."""
+        with self.transaction(Authority.READER) as tx:
+            return seals.standings(tx)
 
     def why(
         self,

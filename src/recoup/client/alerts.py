@@ -54,9 +54,9 @@ class Alerts(Verbs):
             reason=reason,
         )
 
-    def silences(self, *, ended: bool = False, limit: int = 100, tx: Tx = None) -> Silences:
-        """Active silences, newest first; with ``ended`` all of them."""
-        return self._call(READER, lambda on: alerts.silences(on, ended=ended, limit=limit), tx=tx)
+    def silences(self, *, ended: bool = False, limit: int = 100, after: UUID | None = None, tx: Tx = None) -> Silences:
+        """Active silences, newest first; with ``ended`` all of them. ``after``, the last one's id: the next page."""
+        return self._call(READER, lambda on: alerts.silences(on, ended=ended, limit=limit, after=after), tx=tx)
 
     def unsilence(self, silence_id: UUID, *, reason: str | None = None, tx: Tx = None, actor: Who = None) -> None:
         """End a silence: alerts that fire notify."""

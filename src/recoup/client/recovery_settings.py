@@ -63,9 +63,15 @@ class RecoverySettings(Verbs):
             READER, lambda on: calibrated(on, action=action, source=source, days=days), tx=tx, actor=actor
         )
 
-    def breakers(self, *, closed: bool = False, limit: int = 100, tx: Tx = None) -> Sequence[Breaker]:
-        """Breakers that are not closed, with what waits behind them; with ``closed``, all of them."""
-        return self._call(READER, lambda on: breaking.breakers(on, closed=closed, limit=limit), tx=tx)
+    def breakers(
+        self, *, closed: bool = False, limit: int = 100, after: Breaker | None = None, tx: Tx = None
+    ) -> Sequence[Breaker]:
+        """Breakers that are not closed, with what waits behind them; with ``closed``, all of them.
+
+        ``after``, the last one, gives the next page.
+        """
+        place = None if after is None else breaking.Place.of(after)
+        return self._call(READER, lambda on: breaking.breakers(on, closed=closed, limit=limit, after=place), tx=tx)
 
     def open_breaker(self, name: str, *, reason: str, tx: Tx = None, actor: Who = None) -> bool:
         """Open a breaker: what depends on it waits, and one unit at a time tries it. False: it was open already."""

@@ -11,7 +11,7 @@ from recoup.errors.archive import Month
 from recoup.errors.handlers import Function
 from recoup.errors.subject import SUBJECT
 from recoup.lifecycles.declaration import Authority
-from recoup.operations import steps
+from recoup.operations import steps, taking_up
 from recoup.policy import Policy
 from recoup.settings import load
 from recoup.worker.duty import MAX_BATCH, Duty
@@ -123,4 +123,5 @@ DUTIES: tuple[Duty, ...] = (
         name="error-canary",
         description="continues every operation over errors that has a canary, while its outcomes are good",
     ),
+    taking_up.duty(SUBJECT, name="error-operations"),
 )

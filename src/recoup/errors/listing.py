@@ -219,6 +219,17 @@ def known_tables(tx: Transaction, names: Sequence[str]) -> list[str]:
     return list(names) or there
 
 
+def visible_tables(tx: Transaction, names: Sequence[str]) -> list[str]:
+    """The same, for what shows a line for each table: those of the hub of the transaction, if it has one."""
+    known, visible = known_tables(tx, names), lookup.visible_tables(tx)
+    for name in names:
+        if name not in visible:
+            raise InputRefused(
+                "table_of_another_hub", f"{name} is no table of this hub.", "Leave it out, or use a key without a hub."
+            )
+    return [name for name in known if name in visible]
+
+
 def given(tx: Transaction, asked: Filter) -> dict[str, Any]:
     """The parameters of the conditions. Refuses unknown tables, and text that no error can hold."""
     tables = known_tables(tx, asked.tables)

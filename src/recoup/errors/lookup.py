@@ -47,6 +47,11 @@ def tables(tx: Transaction) -> list[str]:
     return [row[0] for row in tx.execute(Q["tables"])]
 
 
+def visible_tables(tx: Transaction) -> list[str]:
+    """The error tables of the hub that the transaction is limited to; all, if it is not."""
+    return [row[0] for row in tx.execute(Q["visible_tables"])]
+
+
 def _read(name: str) -> tuple[str | None, int]:
     match = _NAME.fullmatch(name)
     if match is None or int(match["id"]) > MAX_ID or "\0" in name:

@@ -16,7 +16,7 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
-from recoup.errors.listing import known_tables
+from recoup.errors.listing import visible_tables
 from recoup.signals import OVERALL
 from recoup.worker.duty import seconds
 
@@ -199,7 +199,7 @@ def tally_lag(tx: Transaction) -> float | None:
 
 def measured(tx: Transaction, *, tables: Sequence[str] | None = None) -> tuple[datetime, dict[str, Counts]]:
     """The counts of each table, and the time at which they were taken."""
-    names = known_tables(tx, tables or ())
+    names = visible_tables(tx, tables or ())
     (until, blocking) = tx.execute(Q["now"]).fetchone() or (None, ())
     given = {"until": until, "since": until - WINDOW, "hour_ago": until - UNCOUNTED_AFTER}
     found: dict[str, dict[str, Any]] = {name: {} for name in names}

@@ -90,7 +90,7 @@ def report(tx: Transaction, day: date | None = None) -> Report:
 
 
 def _tables(tx: Transaction, since: datetime, until: datetime) -> list[TableDay]:
-    names = lookup.tables(tx)
+    names = lookup.visible_tables(tx)
     policy = active_policy.cached(tx).errors
     found: dict[str, dict[str, Any]] = {name: {} for name in names}
     parked = SQL(" union all ").join(

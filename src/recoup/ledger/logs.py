@@ -58,6 +58,18 @@ LATE_RESULT = Log(
         ),
     ),
 )  # fmt: skip
+AUDIT_RESULT = Log(
+    table="recoup.audit_result",
+    at="finished_at",
+    times=("started_at",),
+    door="recoup.stamp_audit_result",
+    columns=(
+        (
+            "seq", "xid", "incarnation", "started_at", "finished_at", "selected", "checked", "held", "not_checked",
+            "broken", "broken_rows", "seals_hold", "version", "actor", "actor_id", "authority", "login",
+        ),
+    ),
+)  # fmt: skip
 DECLARATION_LOG = Log(
     table="recoup.declaration_log",
     at="logged_at",

@@ -8,7 +8,7 @@ chain that was rewritten or cut off. It does not cover rows that are not sealed 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from importlib.resources import files
 
@@ -23,8 +23,8 @@ from recoup.lifecycles.logs import Log
 from recoup.refusals import InputRefused
 
 __all__ = [
-    "Examined", "Head", "Problem", "Seal", "SealedLog", "examine", "export_head", "list_seals",
-    "longest_lag", "read_head", "seal", "seal_lag", "sealed_logs", "verify",
+    "Examined", "Head", "LogSeals", "Problem", "Seal", "SealedLog", "examine", "export_head", "list_seals",
+    "longest_lag", "read_head", "seal", "seal_lag", "sealed_logs", "standings", "verify",
 ]  # fmt: skip
 
 Q = load("recoup.ledger", "seals.sql")
@@ -50,6 +50,19 @@ class Examined:
     unsealed: dict[str, int]  # rows of each log that no seal covers yet
     head: int | None  # number of the seal that the given head names
     problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSeals:
+    """The seals of a log."""
+
+    log: str
+    blocks: int
+    rows: int  # in these
+    number: int | None  # of the last one
+    sealed_at: datetime | None
+    digest: bytes | None
+    lag_s: float | None  # age of the oldest settled row that is not sealed; None: there is none
 
 
 # Sealing -------------------------------------------------------------------------------------------------------------
@@ -100,6 +113,18 @@ def seal_lag(tx: Transaction) -> dict[str, timedelta | None]:
 def longest_lag(tx: Transaction) -> float | None:
     """The longest of these, in seconds."""
     return max((lag.total_seconds() for lag in seal_lag(tx).values() if lag is not None), default=None)
+
+
+def standings(tx: Transaction) -> list[LogSeals]:
+    """The seals of each log, and how far they are behind."""
+    lags = {log: None if lag is None else round(lag.total_seconds(), 1) for log, lag in seal_lag(tx).items()}
+    rows = tx.execute(Q["standings"], {"logs": list(lags)}).fetchall()
+    return [
+        LogSeals(
+            log=log, blocks=blocks, rows=sealed, number=number, sealed_at=sealed_at, digest=digest, lag_s=lags[log]
+        )
+        for log, blocks, sealed, number, sealed_at, digest in rows
+    ]
 
 
 def list_seals(tx: Transaction, *, log: str | None = None, limit: int = 50) -> list[Seal]:

@@ -79,10 +79,10 @@ def mint_lag(tx: Transaction) -> float | None:
     return None if row is None or row[0] is None else float(row[0])
 
 
-def identities(tx: Transaction, *, limit: int = 100) -> list[Identity]:
-    """Identities, newest first."""
+def identities(tx: Transaction, *, limit: int = 100, after: UUID | None = None) -> list[Identity]:
+    """Identities, newest first. ``after``, the id of the last one, gives the next page."""
     with tx.cursor(row_factory=class_row(Identity)) as cursor:
-        return cursor.execute(Q["identities"], {"limit": limit}).fetchall()
+        return cursor.execute(Q["identities"], {"limit": limit, "after": after}).fetchall()
 
 
 def _say_what_was_passed_over(tx: Transaction, intakes: list[UUID], minted: tuple[Identity, ...]) -> None:

@@ -30,9 +30,9 @@ def let_go(tx: Transaction, subject: Subject, operation_id: UUID, act: Act, limi
     return len(rows)
 
 
-def close(tx: Transaction, operation_id: UUID) -> None:
-    """An operation is done when each of its items has its result."""
-    tx.execute(Q["close"], {"operation": operation_id})
+def close(tx: Transaction, operation_id: UUID) -> bool:
+    """An operation is done when each of its items has its result. False: some have none, or it has ended already."""
+    return tx.execute(Q["close"], {"operation": operation_id}).rowcount > 0
 
 
 def _deciding(tx: Transaction, subject: Subject) -> contextlib.AbstractContextManager[None]:

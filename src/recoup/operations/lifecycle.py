@@ -24,6 +24,7 @@ FROZEN = (
     "operation_id", "subject", "verb", "arguments", "filter", "items", "digest", "requested_at", "requested_by",
 )  # fmt: skip
 STEPS = ("step", "step_start", "step_end", "watch_until", "why")
+TAKEN_UP = "taken_up_at"
 
 OPERATION = Lifecycle(
     table="recoup.operation",
@@ -31,23 +32,24 @@ OPERATION = Lifecycle(
     key=("operation_id",),
     births=(Birth(OPEN, Authority.OPERATOR, "its set of rows is fixed"),),
     moves=(
-        Move(OPEN, OPEN, Authority.OPERATOR, "the outcomes of its step were good: the next step"),
+        Move(OPEN, OPEN, Authority.OPERATOR, "the next step, as outcomes were good; or a worker takes it up"),
         Move(OPEN, PAUSED, Authority.OPERATOR, "outcomes of its step did not come in time"),
         Move(OPEN, STOPPED, Authority.OPERATOR, "too many of its step failed"),
         *(Move(held, OPEN, Authority.OPERATOR, "a person resumes it: the next step") for held in (PAUSED, STOPPED)),
         *(Move(one, CANCELLED, Authority.OPERATOR, "a person cancels the rest") for one in (OPEN, PAUSED, STOPPED)),
         Move(OPEN, DONE, Authority.OPERATOR, "each item has its result"),
     ),
-    frozen=(*FROZEN, "canary"),
-    once=("done_at",),
+    frozen=(*FROZEN, "canary", "continued_as"),
+    once=("done_at", TAKEN_UP),
     rising=("step", "step_start", "step_end"),
     rules=(On("insert", "recoup.rule_operation_births"), On("update", "recoup.rule_operation_moves")),
     recorders=(
         On("insert", RECORD_CONTROL, ("verb", "filter", "arguments", "items", *STEPS)),
-        On("update", RECORD_CONTROL, ("done_at", *STEPS)),
+        On("update", RECORD_CONTROL, ("done_at", *STEPS, TAKEN_UP)),
     ),
     formerly=("recoup.error_operation",),
-    earlier_contents=(FROZEN,),  # all went at once
+    # All went at once; none was taken up by a worker.
+    earlier_contents=(FROZEN, (*FROZEN, "canary")),
 )
 
 OPERATION_ITEM = Lifecycle(

@@ -71,6 +71,7 @@ class Operation:
     step_end: int | None  # … up to this one
     watch_until: datetime | None  # how long outcomes of the step are waited for, once all of it has gone
     why: str | None  # it is in this status or step
+    taken_up_at: datetime | None  # when a worker took it up, because nobody worked on it any more
     paused: str | None  # who paused it, and why
     pending: int
     done: int
@@ -104,11 +105,13 @@ def begin(
     *,
     canary: int | None = None,
     rate: int | None = None,
+    unattended: bool = False,
 ) -> UUID:
     """Fix the set of rows that match now, or of the named units. Nothing is changed yet.
 
     After the commit, call ``carry_on``. ``canary``: only this many go first; a background task continues
-    while their outcomes are good, at most ``rate`` per minute.
+    while their outcomes are good, at most ``rate`` per minute. ``unattended``: nobody waits for this process, so a
+    worker continues if it dies, under the name of who begins it and the subject's authority, which they must have.
     """
     plan = None if canary is None else steps.planned(tx, subject, act, canary, rate)
     chosen, parameters, conditions = _chosen(tx, subject, act, filter_)
@@ -117,6 +120,7 @@ def begin(
         "filter": Jsonb(conditions), "most": MAX_ITEMS, "first": canary,
         "canary": None if plan is None else plan.stored,
         "why": None if plan is None else f"The first {plan.first:,} go.",
+        "authority": subject.authority.role if unattended and plan is None else None,
     }  # fmt: skip
     # Not prepared: planned for this filter, not for every possible one.
     row = tx.execute(Q["begin"].format(chosen=chosen), given, prepare=False).fetchone()

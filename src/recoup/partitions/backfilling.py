@@ -230,9 +230,16 @@ def continue_all(tx: Transaction, *, limit: int = HOLD_BATCH) -> int:
     return sum(continue_one(tx, backfill, limit=limit) for backfill in unsettled(tx))
 
 
-def backfills(tx: Transaction, *, only: UUID | None = None, open_only: bool = False, limit: int = 50) -> list[Backfill]:
-    """Backfills, newest first, with their progress."""
-    given: Mapping[str, Any] = {"only": only, "open_only": open_only, "limit": limit}
+def backfills(
+    tx: Transaction,
+    *,
+    only: UUID | None = None,
+    open_only: bool = False,
+    limit: int = 50,
+    after: UUID | None = None,
+) -> list[Backfill]:
+    """Backfills, newest first, with their progress. ``after``, the id of the last one, gives the next page."""
+    given: Mapping[str, Any] = {"only": only, "open_only": open_only, "limit": limit, "after": after}
     with tx.cursor(row_factory=class_row(Backfill)) as cursor:
         return cursor.execute(Q["list"], given).fetchall()
 

@@ -3,9 +3,11 @@
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.lifecycles.declaration import Authority
+from recoup.operations import taking_up
 from recoup.partitions import functions, running, sinks, tasks, working
 from recoup.partitions.control_plane import follow
 from recoup.partitions.policy import PartitionPolicy
+from recoup.partitions.requesting import SUBJECT
 from recoup.policy import versions
 from recoup.settings import load as settings
 from recoup.worker.duty import MAX_BATCH, Duty, seconds
@@ -89,4 +91,5 @@ DUTIES: tuple[Duty, ...] = (
         flow=sinks.sweep,
         lag=lambda _: None,
     ),
+    taking_up.duty(SUBJECT, name="partition-operations"),
 )

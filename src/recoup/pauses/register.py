@@ -4,9 +4,12 @@ A pause applies to every claim that begins after its commit; work that was claim
 waits for no other transaction, so the work that it stops cannot delay it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from psycopg.rows import class_row
 
@@ -43,6 +46,19 @@ class PauseEvent:
     reason: str
     actor: str
     actor_id: str
+    seq: int
+
+
+class Place(NamedTuple):
+    """A pause by its place in the list of pauses, for the next page."""
+
+    paused_at: datetime
+    scope: str
+    scope_id: str
+
+    @classmethod
+    def of(cls, one: Pause) -> Place:
+        return cls(one.paused_at, one.scope, one.scope_id)
 
 
 def pause(tx: Transaction, scope: str, scope_id: str | None = None, *, reason: str, kinds: Kinds = ()) -> bool:
@@ -58,16 +74,18 @@ def resume(tx: Transaction, scope: str, scope_id: str | None = None, *, reason: 
     return _changed(tx, "resume", scope, scope_id, reason, kinds)
 
 
-def pauses(tx: Transaction, *, limit: int = 1000) -> list[Pause]:
-    """Everything that is paused now, latest first."""
+def pauses(tx: Transaction, *, limit: int = 1000, after: Place | None = None) -> list[Pause]:
+    """Everything that is paused now, latest first. ``after``, the place of the last one, gives the next page."""
+    at, scope, scope_id = after or (None, None, None)
     with tx.cursor(row_factory=class_row(Pause)) as cursor:
-        return cursor.execute(Q["list_pauses"], {"limit": limit}).fetchall()
+        given = {"limit": limit, "at": at, "scope": scope, "scope_id": scope_id}
+        return cursor.execute(Q["list_pauses"], given).fetchall()
 
 
-def log(tx: Transaction, *, limit: int = 100) -> list[PauseEvent]:
-    """Who paused and resumed what, latest first."""
+def log(tx: Transaction, *, limit: int = 100, after: int | None = None) -> list[PauseEvent]:
+    """Who paused and resumed what, latest first. ``after``, the seq of the last one, gives the next page."""
     with tx.cursor(row_factory=class_row(PauseEvent)) as cursor:
-        return cursor.execute(Q["list_log"], {"limit": limit}).fetchall()
+        return cursor.execute(Q["list_log"], {"limit": limit, "after": after}).fetchall()
 
 
 def paused(tx: Transaction, *scopes: str) -> Pause | None:

@@ -4,6 +4,8 @@ The action circuit_breaker opens one, or a person. Every claim reads it (routine
 ended is read from the rows of the unit, by the next claim that comes by or by a duty.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -49,10 +51,26 @@ class Breaker:
     waiting: int | None  # counted up to MAX_COUNTED of each kind
 
 
-def breakers(tx: Transaction, *, closed: bool = False, limit: int = 100) -> list[Breaker]:
-    """Breakers that are not closed, latest first; with ``closed``, all of them."""
+class Place(NamedTuple):
+    """A breaker by its place in the list of breakers, for the next page."""
+
+    closed: bool
+    opened_at: datetime
+    name: str
+
+    @classmethod
+    def of(cls, one: Breaker) -> Place:
+        return cls(one.status == "closed", one.opened_at, one.name)
+
+
+def breakers(tx: Transaction, *, closed: bool = False, limit: int = 100, after: Place | None = None) -> list[Breaker]:
+    """Breakers that are not closed, latest first; with ``closed``, all of them.
+
+    ``after``, the place of the last one, gives the next page.
+    """
+    place = dict.fromkeys(Place._fields) if after is None else after._asdict()
     with tx.cursor(row_factory=class_row(Breaker)) as cursor:
-        return cursor.execute(Q["list"], {"all": closed, "limit": limit, "most": MAX_COUNTED}).fetchall()
+        return cursor.execute(Q["list"], {"all": closed, "limit": limit, "most": MAX_COUNTED, **place}).fetchall()
 
 
 def open_breaker(tx: Transaction, name: str, *, reason: str) -> bool:

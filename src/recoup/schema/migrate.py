@@ -312,8 +312,9 @@ def _make_pauses(connection: Transaction, domains: Sequence[Domain]) -> None:
     ]
     connection.execute(
         SQL(
-            "create or replace view recoup.pauses as select p.scope, p.scope_id, p.changed_at as paused_at,"
-            " p.changed_by as paused_by, p.reason from recoup.pause p where p.status = 'PAUSED'{}"
+            "create or replace view recoup.pauses with (security_invoker = true) as select p.scope, p.scope_id,"
+            " p.changed_at as paused_at, p.changed_by as paused_by, p.reason from recoup.pause p"
+            " where p.status = 'PAUSED'{}"
         ).format(SQL("").join(own))
     )
 

@@ -81,7 +81,8 @@ select h.status from held h;
 -- name: silences
 select s.silence_id, s.rule, s.key, s.until, s.reason, s.created_by, s.created_at, s.status, s.ended_at
   from recoup.silence s
- where %(ended)s or s.status = 'active'
+ where (%(ended)s or s.status = 'active')
+   and s.silence_id < coalesce(%(after)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
  order by s.silence_id desc limit %(limit)s;
 
 -- name: routes

@@ -187,9 +187,10 @@ def funnel(tx: Transaction, *, batch_id: BatchId | None = None) -> Funnel:
 
 
 @GATE.get("/v1/gate/identities")
-def identities(tx: Transaction, *, limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50) -> Listing[Identity]:
+def identities(tx: Transaction, *, asked: Annotated[Paged, Query()]) -> Page[Identity]:
     """List minted company identities, newest first."""
-    return Listing(items=mint.identities(tx, limit=limit))
+    found = mint.identities(tx, limit=asked.limit, after=cursors.read_id("identities", asked.after))
+    return page(found, asked.limit, "identities", lambda one: one.sovereign_company_id)
 
 
 def _check_domains(given: list[NewIntake]) -> None:

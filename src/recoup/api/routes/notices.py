@@ -11,7 +11,7 @@ from recoup.alerts import Alert, RuleStatus, Silence
 from recoup.alerts import Shown as ShownAlert
 from recoup.api import cursors
 from recoup.api.answers import Listing, Page, page
-from recoup.api.declare import MAX_PAGE, Area, Because, Given, Length, Name, Paged, Perhaps, Why
+from recoup.api.declare import Area, Because, Given, Length, Name, Paged, Perhaps, Why
 from recoup.database.connection import Transaction
 from recoup.deliveries import Delivery
 from recoup.deliveries import Shown as ShownDelivery
@@ -28,6 +28,12 @@ class AlertsAsked(Paged):
 
     ended: bool = False
     rule: Name | None = None
+
+
+class SilencesAsked(Paged):
+    """Which silences."""
+
+    ended: bool = False
 
 
 class NewSilence(Because):
@@ -84,11 +90,11 @@ def rules(tx: Transaction) -> Listing[RuleStatus]:
 
 
 @ALERTS.get("/v1/alerts/silences")
-def silences(
-    tx: Transaction, *, ended: bool = False, limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 100
-) -> Listing[Silence]:
+def silences(tx: Transaction, *, asked: Annotated[SilencesAsked, Query()]) -> Page[Silence]:
     """List active silences, newest first; with ended all of them."""
-    return Listing(items=alerts.silences(tx, ended=ended, limit=limit))
+    after = cursors.read_id("silences", asked.after)
+    found = alerts.silences(tx, ended=asked.ended, limit=asked.limit, after=after)
+    return page(found, asked.limit, "silences", lambda one: one.silence_id)
 
 
 @ALERTS.post("/v1/alerts/silences", OPERATOR, status=201)

@@ -59,7 +59,7 @@ def pause(tx: Transaction, *, operation_id: UUID, body: Annotated[Because, Body(
 
 @OPERATIONS.post("/v1/operations/{operation_id}/resume", OPERATOR)
 def resume(tx: Transaction, *, operation_id: UUID, body: Annotated[Because, Body()], call: Call) -> Story:
-    """Resume an operation that was paused, or that stopped or was interrupted: this process works through the rest."""
+    """Resume an operation that was paused, or that stopped or was interrupted. This process works through the rest."""
     operations.find(tx, operation_id)
     steps.resume(tx, str(operation_id), body.reason)
     found = operations.find(tx, operation_id)

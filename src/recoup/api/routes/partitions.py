@@ -113,6 +113,12 @@ class Range(Given):
     query_name: Annotated[tuple[Name, ...], Field(max_length=MAX_PAGE, description="Default: all.")] = ()
 
 
+class BackfillsAsked(Paged):
+    """Which backfills."""
+
+    open: bool = False
+
+
 class NewBackfill(Range, Because):
     """A backfill to be started."""
 
@@ -167,11 +173,11 @@ def list_overrides(tx: Transaction, *, asked: Annotated[Paged, Query()]) -> Page
 
 
 @BACKFILLS.get("/v1/backfills")
-def list_backfills(
-    tx: Transaction, *, open: bool = False, limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50
-) -> Listing[Backfill]:
+def list_backfills(tx: Transaction, *, asked: Annotated[BackfillsAsked, Query()]) -> Page[Backfill]:
     """List backfills with their progress, newest first; with open only those that have not ended."""
-    return Listing(items=backfilling.backfills(tx, open_only=open, limit=limit))
+    after = cursors.read_id("backfills", asked.after)
+    found = backfilling.backfills(tx, open_only=asked.open, limit=asked.limit, after=after)
+    return page(found, asked.limit, "backfills", lambda one: one.backfill_id)
 
 
 @BACKFILLS.post("/v1/backfills/preview", CONTROL_PLANE, reads=True)

@@ -11,8 +11,9 @@ from pydantic import Field
 from recoup import find as finding
 from recoup import pauses, policy
 from recoup import why as explaining
-from recoup.api.answers import Listing
-from recoup.api.declare import MAX_PAGE, Area, Because, Given, Name
+from recoup.api import cursors
+from recoup.api.answers import Listing, Page, page
+from recoup.api.declare import MAX_PAGE, Area, Because, Given, Name, Paged
 from recoup.database.connection import Transaction
 from recoup.domain import duties as every_duty
 from recoup.domain import explained, finders, pausables
@@ -20,6 +21,7 @@ from recoup.domains import DOMAINS
 from recoup.find import Result
 from recoup.lifecycles.declaration import Authority
 from recoup.pauses import Pause, PauseEvent
+from recoup.pauses.register import Place
 from recoup.why import EVENTS, Answer
 from recoup.worker import register
 from recoup.worker.register import DutyStatus, RegisteredWorker
@@ -82,15 +84,21 @@ class WhyAsked(Given):
 
 
 @PAUSES.get("/v1/pauses")
-def list_pauses(tx: Transaction, *, limit: Limit = 100) -> Listing[Pause]:
-    """List what is paused now, by whom and why."""
-    return Listing(items=pauses.pauses(tx, limit=limit))
+def list_pauses(tx: Transaction, *, asked: Annotated[Paged, Query()]) -> Page[Pause]:
+    """List what is paused now, by whom and why, the latest first.
+
+    For a key of a hub: everything, background tasks, and its own tables and sources.
+    """
+    after = cursors.read("pauses", asked.after, tuple[datetime, str, str])
+    found = pauses.pauses(tx, limit=asked.limit, after=None if after is None else Place(*after))
+    return page(found, asked.limit, "pauses", Place.of)
 
 
 @PAUSES.get("/v1/pauses/log")
-def log(tx: Transaction, *, limit: Limit = 100) -> Listing[PauseEvent]:
+def log(tx: Transaction, *, asked: Annotated[Paged, Query()]) -> Page[PauseEvent]:
     """List who paused and resumed what, latest first."""
-    return Listing(items=pauses.log(tx, limit=limit))
+    found = pauses.log(tx, limit=asked.limit, after=cursors.read_number("pause log", asked.after))
+    return page(found, asked.limit, "pause log", lambda one: one.seq)
 
 
 @PAUSES.post("/v1/pauses", OPERATOR, whole=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from pydantic import Field, StringConstraints
 
 from recoup.api import cursors
 from recoup.api.answers import Listing, Page, page
-from recoup.api.declare import MAX_PAGE, MAX_VALUES, Area, Because, Given, Name, Paged, Perhaps
+from recoup.api.declare import MAX_VALUES, Area, Because, Given, Name, Paged, Perhaps
 from recoup.api.verbs import VerbRoutes
 from recoup.categories import Category
 from recoup.database.connection import Transaction
@@ -33,7 +34,6 @@ MATCHER, OPERATOR, EVALUATOR = Authority.MATCHER, Authority.OPERATOR, Authority.
 SCOPED = Authority.SCOPED_EXECUTION
 RECOVERY = Area(name="recovery", about="Failures that need more than a retry: what recovers them, and who decides.")
 MAX_TOGETHER = 500
-Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 # A candidate's id, or id:digest as the field unit of a list has it: then a later change of it refuses the decision.
 Unit = Annotated[
     str,
@@ -106,6 +106,12 @@ class TasksAsked(Paged):
 
     owner: Name | None = None
     ended: bool = False
+
+
+class BreakersAsked(Paged):
+    """Which breakers."""
+
+    closed: bool = False
 
 
 class ScopesAsked(Paged):
@@ -326,9 +332,12 @@ def list_rules(tx: Transaction) -> Listing[ListedRule]:
 
 
 @RECOVERY.get("/v1/recovery/breakers")
-def list_breakers(tx: Transaction, *, closed: bool = False, limit: Limit = 100) -> Listing[Breaker]:
+def list_breakers(tx: Transaction, *, asked: Annotated[BreakersAsked, Query()]) -> Page[Breaker]:
     """List breakers that are not closed, with what waits behind them; with closed all of them."""
-    return Listing(items=breakers.breakers(tx, closed=closed, limit=limit))
+    after = cursors.read("breakers", asked.after, tuple[bool, datetime, str])
+    place = None if after is None else breakers.Place(*after)
+    found = breakers.breakers(tx, closed=asked.closed, limit=asked.limit, after=place)
+    return page(found, asked.limit, "breakers", breakers.Place.of)
 
 
 @RECOVERY.post("/v1/recovery/breakers/open", OPERATOR, whole=True)

@@ -6,6 +6,16 @@ select n.nspname || '.' || c.relname
  where i.inhparent = 'recoup.error'::regclass
  order by 1;
 
+-- name: visible_tables
+-- A name is no row that a policy of row-level security could hide.
+select t.name
+  from (select n.nspname || '.' || c.relname as name
+          from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_namespace n on n.oid = c.relnamespace
+         where i.inhparent = 'recoup.error'::regclass) t
+ where coalesce(current_setting('recoup.hub', true), '') = ''
+    or t.name = any ((select recoup.hub_names('tables'))::text[])
+ order by 1;
+
 -- name: places
 -- Table by table, because their primary keys begin with the table.
 select f.error_table, f.error_id, f.is_archived

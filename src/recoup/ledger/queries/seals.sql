@@ -9,6 +9,15 @@ select {columns} from recoup.seal
  where %(log)s::text is null or log = %(log)s
  order by number desc limit %(limit)s;
 
+-- name: standings
+-- The blocks of each log, and its last one.
+select l.log, coalesce(b.blocks, 0) as blocks, coalesce(b.rows, 0)::bigint as rows, s.number, s.sealed_at, s.digest
+  from unnest(%(logs)s::text[]) l (log)
+  left join (select s.log, count(*) as blocks, sum(s.rows) as rows, max(s.number) as number
+               from recoup.seal s group by s.log) b on b.log = l.log
+  left join recoup.seal s on s.number = b.number
+ order by l.log;
+
 -- name: seals_from
 -- Seals with a time that no program can read count as missing.
 select {columns} from recoup.seal

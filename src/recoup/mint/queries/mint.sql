@@ -33,11 +33,15 @@ select c.sovereign_company_id, c.intake_id, c.company_name, c.company_domain, c.
  order by c.sovereign_company_id limit %(limit)s;
 
 -- name: identities
--- Newest first.
+-- Newest first, in the order of the log.
 select c.sovereign_company_id, c.intake_id, c.company_name, c.company_domain, c.minted_at
   from cl.sovereign_mint_air m
  cross join lateral (select c.* from cl.company_identity c where c.intake_id = m.entity_id limit 1) c
- order by m.event_timestamp desc
+ where m.seq < case when %(after)s::uuid is null then 9223372036854775807
+                     else (select l.seq from cl.company_identity p
+                             join cl.sovereign_mint_air l on l.entity_id = p.intake_id
+                            where p.sovereign_company_id = %(after)s::uuid) end
+ order by m.seq desc
  limit %(limit)s;
 
 -- name: minted_already

@@ -7,12 +7,15 @@ numbered as (
   select c.unit, row_number() over () as place from chosen c),
 asked as (
   insert into recoup.operation (subject, verb, arguments, filter, items, digest, requested_at, requested_by, canary,
-                                step, step_start, step_end, next_at, why)
+                                step, step_start, step_end, next_at, why, continued_as)
   select %(subject)s, %(verb)s, %(arguments)s, %(filter)s, count(*),
          sha256(coalesce(string_agg(convert_to(n.unit || E'\n', 'UTF8'), '' order by n.place), '')),
          (select recoup.now()), (select recoup.acting_id()), %(canary)s,
          case when %(first)s::integer is not null then 1 end, case when %(first)s::integer is not null then 0 end,
-         %(first)s, case when %(first)s::integer is not null then (select recoup.now()) end, %(why)s
+         %(first)s, case when %(first)s::integer is not null then (select recoup.now()) end, %(why)s,
+         -- Whose act it is, where a worker may have to continue it.
+         case when %(authority)s::text is not null
+              then jsonb_build_object('actor', recoup.acting_kind(), 'authority', %(authority)s::text) end
     from numbered n
   -- A canary with nothing behind it holds nothing back.
   having %(first)s::integer is null or count(*) > %(first)s
@@ -51,7 +54,7 @@ update recoup.operation o
 
 -- name: columns
 o.operation_id, o.subject, o.verb, o.arguments, o.filter, o.items, o.digest, o.status, o.requested_at, o.requested_by,
-       o.done_at, o.canary, o.step, o.step_start, o.step_end, o.watch_until, o.why,
+       o.done_at, o.canary, o.step, o.step_start, o.step_end, o.watch_until, o.why, o.taken_up_at,
        (select p.changed_by || ': ' || p.reason from recoup.pause p
                     where p.status = 'PAUSED' and p.scope = 'operation'
                       and p.scope_id = o.operation_id::text) as paused,

@@ -1,5 +1,5 @@
--- Rules of bulk operations. An operation with a canary goes in steps: no writer gives an item beyond the step a result,
--- and a worker continues it under a name and an authority that the login which began it had.
+-- Rules of bulk operations. An operation with a canary goes in steps: no writer gives an item beyond the step a result.
+-- What a worker continues, it continues under a name and an authority that the login which began it had.
 
 create or replace function recoup.rule_operation_births() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -26,10 +26,26 @@ begin
       hint = 'Begin it with a command, and a login that has the authority: recoup db login list',
       detail = jsonb_build_object('operation_id', bad.operation_id, 'authority', bad.authority);
   end if;
+  select n.operation_id, n.requested_by, n.continued_as ->> 'authority' as authority into bad
+    from new_rows n
+   where n.continued_as is not null and (
+     (n.requested_by, n.continued_as ->> 'actor') is distinct from (recoup.acting_id(), recoup.acting_kind())
+     or not exists (select from pg_roles r
+                     where r.rolname = n.continued_as ->> 'authority' and pg_has_role(session_user, r.oid, 'member')))
+   limit 1;
+  if found then
+    raise exception using errcode = 'RC073',
+      message = format('Operation %s begins for who begins it (%s, not %s), and with an authority that login %s has'
+                       ' (%s).', bad.operation_id, recoup.acting_id(), bad.requested_by, session_user,
+                       coalesce(bad.authority, 'none is given')),
+      hint = 'Begin it with a login that has the authority: recoup db login list',
+      detail = jsonb_build_object('operation_id', bad.operation_id, 'authority', bad.authority);
+  end if;
   return null;
 end $$;
 comment on function recoup.rule_operation_births() is
-'An operation with a canary begins with its first step, under the name and an authority of who begins it.';
+'An operation that a worker continues begins under the name and an authority of who begins it; with a canary, with its'
+' first step.';
 
 create or replace function recoup.rule_operation_moves() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$

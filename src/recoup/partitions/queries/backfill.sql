@@ -47,6 +47,9 @@ select b.backfill_id, b.status, b.selection ->> 'source' as source,
        c.terminal, c.cancelled, c.left, b.reason, b.requested_by, b.created_at, b.updated_at, b.ended_at
   from (select b.* from partitions.backfill b
          where (%(only)s::uuid is null or b.backfill_id = %(only)s) and (not %(open_only)s or b.ended_at is null)
+           and (%(after)s::uuid is null
+                or (b.created_at, b.backfill_id) < (select l.created_at, l.backfill_id from partitions.backfill l
+                                                     where l.backfill_id = %(after)s::uuid))
          order by b.created_at desc, b.backfill_id desc limit %(limit)s) b
  cross join lateral (
    select count(*) filter (where i.status = 'waiting') as waiting,

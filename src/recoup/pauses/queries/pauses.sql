@@ -18,12 +18,17 @@ returning scope_id;
 -- name: list_pauses
 select scope, scope_id, paused_at, paused_by, reason
   from recoup.pauses
+ where paused_at <= coalesce(%(at)s::timestamptz, 'infinity')
+   and (paused_at < coalesce(%(at)s::timestamptz, 'infinity')
+        or (scope, scope_id) > (%(scope)s::text, %(scope_id)s::text))
  order by paused_at desc, scope, scope_id
  limit %(limit)s;
 
 -- name: list_log
-select logged_at, event_type, scope, scope_id, reason, actor, actor_id
-  from recoup.pause_log order by seq desc limit %(limit)s;
+select logged_at, event_type, scope, scope_id, reason, actor, actor_id, seq
+  from recoup.pause_log
+ where seq < coalesce(%(after)s::bigint, 9223372036854775807)
+ order by seq desc limit %(limit)s;
 
 -- name: paused
 select p.scope, p.scope_id, p.changed_at as paused_at, p.changed_by as paused_by, p.reason

@@ -6,7 +6,12 @@ select b.name, b.status, b.parts, b.opened_at, b.opened_by, b.reason, b.candidat
        b.probe_subject, b.probe_unit, b.probe_until, b.closed_at, b.closed_by,
        case when b.status <> 'closed' then recovery.waiting_behind(b.parts, %(most)s) end as waiting
   from recovery.breaker b
- where %(all)s or b.status <> 'closed'
+ where (%(all)s or b.status <> 'closed')
+   -- Open ones before closed ones, the latest first, those of one moment by name.
+   and (%(name)s::text is null
+        or case when (b.status = 'closed') <> %(closed)s then b.status = 'closed'
+                when b.opened_at <> %(opened_at)s then b.opened_at < %(opened_at)s
+                else b.name > %(name)s end)
  order by b.status = 'closed', b.opened_at desc, b.name
  limit %(limit)s;
 
