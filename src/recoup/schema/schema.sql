@@ -3593,6 +3593,71 @@ create policy workers on recoup.api_key_use as permissive for all to recoup_arch
 grant insert, update on table recoup.api_key_use to recoup_service;
 grant select on table recoup.api_key_use to recoup_reader;
 
+create table recoup.audit_result (
+  seq bigint not null default nextval('recoup.event_seq'::regclass),
+  xid xid8 not null default pg_current_xact_id(),
+  incarnation integer not null,
+  started_at timestamp with time zone not null,
+  finished_at timestamp with time zone not null,
+  selected text[] not null,
+  checked integer not null,
+  held integer not null,
+  not_checked integer not null,
+  broken integer not null,
+  broken_rows jsonb not null,
+  seals_hold boolean,
+  version text not null,
+  actor text not null,
+  actor_id text not null,
+  authority text not null,
+  login text default SESSION_USER,
+  constraint audit_result_pkey PRIMARY KEY (seq),
+  constraint audit_result_actor_check CHECK (actor = ANY (ARRAY['system'::text, 'ai'::text, 'human'::text])),
+  constraint audit_result_broken_rows_check CHECK (octet_length(broken_rows::text) <= 1000000),
+  constraint audit_result_counts CHECK (LEAST(held, not_checked, broken) >= 0 AND checked = (held + not_checked + broken) AND jsonb_typeof(broken_rows) = 'object'::text AND (broken = 0) = (broken_rows = '{}'::jsonb)),
+  constraint audit_result_finished_at_check CHECK (isfinite(finished_at)),
+  constraint audit_result_selected_check CHECK (cardinality(selected) <= 1000),
+  constraint audit_result_started_at_check CHECK (isfinite(started_at)),
+  constraint audit_result_version_check CHECK (octet_length(version) >= 1 AND octet_length(version) <= 100)
+);
+alter table recoup.audit_result enable row level security;
+comment on table recoup.audit_result is 'Append-only: results of the audit that somebody kept. The audit itself writes nothing.';
+comment on column recoup.audit_result.seq is 'Order over all logs.';
+comment on column recoup.audit_result.xid is 'Transaction that wrote it; for the settled read.';
+comment on column recoup.audit_result.incarnation is 'Cluster that wrote it.';
+comment on column recoup.audit_result.started_at is 'When the audit began: it saw what was committed then.';
+comment on column recoup.audit_result.finished_at is 'When its result was kept.';
+comment on column recoup.audit_result.selected is 'Beginnings of the ids of the invariants that were checked; none: all.';
+comment on column recoup.audit_result.checked is 'How many invariants were selected.';
+comment on column recoup.audit_result.held is 'How many of them hold.';
+comment on column recoup.audit_result.not_checked is 'How many could not be checked, or not all of them, from where it ran.';
+comment on column recoup.audit_result.broken is 'How many are broken.';
+comment on column recoup.audit_result.broken_rows is 'The ids of these, and how many rows break each.';
+comment on column recoup.audit_result.seals_hold is 'Whether the logs are as they were sealed. Null: not verified.';
+comment on column recoup.audit_result.version is 'Version of the program that checked.';
+comment on column recoup.audit_result.actor is 'system, ai or human.';
+comment on column recoup.audit_result.actor_id is 'Who exactly.';
+comment on column recoup.audit_result.authority is 'Database role that kept it.';
+comment on column recoup.audit_result.login is 'Login of the session.';
+CREATE INDEX audit_result_xid ON recoup.audit_result USING btree (xid);
+CREATE TRIGGER a_append_only BEFORE DELETE OR UPDATE ON recoup.audit_result FOR EACH ROW EXECUTE FUNCTION recoup.append_only();
+alter table recoup.audit_result enable always trigger a_append_only;
+CREATE TRIGGER a_append_only_truncate BEFORE TRUNCATE ON recoup.audit_result FOR EACH STATEMENT EXECUTE FUNCTION recoup.append_only();
+alter table recoup.audit_result enable always trigger a_append_only_truncate;
+CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.audit_result FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
+alter table recoup.audit_result enable replica trigger a_refuse_replicated;
+CREATE TRIGGER b_stamp_audit_result BEFORE INSERT ON recoup.audit_result FOR EACH ROW EXECUTE FUNCTION recoup.stamp_audit_result();
+alter table recoup.audit_result enable always trigger b_stamp_audit_result;
+create policy hub on recoup.audit_result as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR false);
+comment on policy hub on recoup.audit_result is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
+create policy workers on recoup.audit_result as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
+grant insert (broken, broken_rows, checked, held, not_checked, seals_hold, selected, started_at, version) on table recoup.audit_result to recoup_operator;
+grant select on table recoup.audit_result to recoup_reader;
+
 create table recoup.claim_log (
   seq bigint not null default nextval('recoup.event_seq'::regclass),
   xid xid8 not null default pg_current_xact_id(),
@@ -5213,8 +5278,11 @@ create table recoup.operation (
   next_at timestamp with time zone,
   watch_until timestamp with time zone,
   why text,
+  continued_as jsonb,
+  taken_up_at timestamp with time zone,
   constraint operation_pkey PRIMARY KEY (operation_id),
   constraint operation_check CHECK ((status = ANY (ARRAY['DONE'::text, 'CANCELLED'::text])) = (done_at IS NOT NULL)),
+  constraint operation_continued CHECK ((continued_as IS NULL OR canary IS NULL) AND (taken_up_at IS NULL OR continued_as IS NOT NULL)),
   constraint operation_done_at_check CHECK (isfinite(done_at)),
   constraint operation_items_check CHECK (items >= 0),
   constraint operation_next_at_check CHECK (isfinite(next_at)),
@@ -5225,6 +5293,7 @@ CASE
     WHEN canary IS NULL THEN num_nonnulls(step, step_start, step_end, next_at, watch_until) = 0 AND (status <> ALL (ARRAY['PAUSED'::text, 'STOPPED'::text]))
     ELSE num_nulls(step, step_start, step_end, next_at) = 0 AND step >= 1 AND step_start >= 0 AND step_end > step_start AND step_end <= items
 END),
+  constraint operation_taken_up_at_check CHECK (isfinite(taken_up_at)),
   constraint operation_verb_check CHECK (verb ~ '^[a-z][a-z-]*$'::text),
   constraint operation_watch_until_check CHECK (isfinite(watch_until))
 );
@@ -5248,6 +5317,8 @@ comment on column recoup.operation.step_end is 'The last place of the step. Item
 comment on column recoup.operation.next_at is 'When the next item may go, at its rate.';
 comment on column recoup.operation.watch_until is 'How long outcomes of the step are waited for. Null: not all of its items have a result.';
 comment on column recoup.operation.why is 'Why it is in this status, or in this step.';
+comment on column recoup.operation.continued_as is 'The kind of actor and the authority that a worker acts for if the process that works on it dies. Null: no worker does.';
+comment on column recoup.operation.taken_up_at is 'When a worker took it up, because nobody worked on it any more. From then on workers continue it.';
 CREATE INDEX operation_open ON recoup.operation USING btree (requested_at) WHERE status = 'OPEN'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_operation_births('recoup.operation');
 alter table recoup.operation enable always trigger a_guard_births;
@@ -5267,7 +5338,7 @@ CREATE TRIGGER c_content_operation_births_on_insert AFTER INSERT ON recoup.opera
 alter table recoup.operation enable always trigger c_content_operation_births_on_insert;
 CREATE TRIGGER c_record_control_on_insert AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('verb', 'filter', 'arguments', 'items', 'step', 'step_start', 'step_end', 'watch_until', 'why');
 alter table recoup.operation enable always trigger c_record_control_on_insert;
-CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('done_at', 'step', 'step_start', 'step_end', 'watch_until', 'why');
+CREATE TRIGGER c_record_control_on_update AFTER UPDATE ON recoup.operation REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.record_control('done_at', 'step', 'step_start', 'step_end', 'watch_until', 'why', 'taken_up_at');
 alter table recoup.operation enable always trigger c_record_control_on_update;
 create policy hub on recoup.operation as permissive for all to public using (
 CASE
@@ -5276,7 +5347,7 @@ CASE
 END <> 'hub'::text OR false);
 comment on policy hub on recoup.operation is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
 create policy workers on recoup.operation as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
-grant insert (arguments, canary, digest, filter, items, next_at, operation_id, requested_at, requested_by, step, step_end, step_start, subject, verb, why), update (done_at, next_at, status, step, step_end, step_start, watch_until, why) on table recoup.operation to recoup_operator;
+grant insert (arguments, canary, continued_as, digest, filter, items, next_at, operation_id, requested_at, requested_by, step, step_end, step_start, subject, verb, why), update (done_at, next_at, status, step, step_end, step_start, taken_up_at, watch_until, why) on table recoup.operation to recoup_operator;
 grant select on table recoup.operation to recoup_reader;
 
 create table recoup.operation_item (
@@ -5370,6 +5441,7 @@ create table recoup.pause (
   constraint pause_scope_id_check CHECK (btrim(scope_id) <> ''::text),
   constraint pause_status_check CHECK (status = ANY (ARRAY['PAUSED'::text, 'RUNNING'::text]))
 );
+alter table recoup.pause enable row level security;
 comment on table recoup.pause is 'What is paused now, and what was paused before. A batch is paused in its own row; recoup.pauses shows both.';
 comment on column recoup.pause.scope is 'The kind of thing: global, duty, table, or what a domain declares.';
 comment on column recoup.pause.scope_id is 'Which one; "everything" for the global scope.';
@@ -5397,6 +5469,22 @@ CREATE TRIGGER c_record_pauses_on_update AFTER UPDATE ON recoup.pause REFERENCIN
 alter table recoup.pause enable always trigger c_record_pauses_on_update;
 CREATE TRIGGER d_wake_on_update AFTER UPDATE ON recoup.pause REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.wake();
 alter table recoup.pause enable always trigger d_wake_on_update;
+create policy hub on recoup.pause as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR
+CASE scope
+    WHEN 'global'::text THEN true
+    WHEN 'duty'::text THEN true
+    WHEN 'table'::text THEN (scope_id = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])) OR (scope_id = ANY ((( SELECT array_agg(d.name) AS array_agg
+       FROM recoup.pausable d
+      WHERE d.scope = 'table'::text))::text[]))
+    WHEN 'partition-source'::text THEN scope_id = ANY ((( SELECT recoup.hub_names('sources'::text) AS hub_names))::text[])
+    ELSE false
+END);
+comment on policy hub on recoup.pause is 'Rows of the hub that the transaction is limited to; 15830c4a7004e2c3cc9b4a5c2dcd2591.';
+create policy workers on recoup.pause as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant insert, update on table recoup.pause to recoup_operator;
 grant select on table recoup.pause to recoup_reader;
 
@@ -5418,6 +5506,7 @@ create table recoup.pause_log (
   constraint pause_log_event_type_check CHECK (event_type = ANY (ARRAY['PAUSE'::text, 'RESUME'::text])),
   constraint pause_log_logged_at_check CHECK (isfinite(logged_at))
 );
+alter table recoup.pause_log enable row level security;
 comment on table recoup.pause_log is 'Append-only: who stopped or resumed what, and why.';
 comment on column recoup.pause_log.seq is 'Order over all logs.';
 comment on column recoup.pause_log.xid is 'Transaction that wrote it; for the settled read.';
@@ -5441,6 +5530,22 @@ CREATE TRIGGER a_only_recorders BEFORE INSERT ON recoup.pause_log FOR EACH STATE
 alter table recoup.pause_log enable always trigger a_only_recorders;
 CREATE TRIGGER a_refuse_replicated BEFORE INSERT OR DELETE OR UPDATE ON recoup.pause_log FOR EACH ROW EXECUTE FUNCTION recoup.refuse_replicated();
 alter table recoup.pause_log enable replica trigger a_refuse_replicated;
+create policy hub on recoup.pause_log as permissive for all to public using (
+CASE
+    WHEN COALESCE(current_setting('recoup.hub'::text, true), ''::text) = ''::text THEN 'all'::text
+    ELSE 'hub'::text
+END <> 'hub'::text OR
+CASE scope
+    WHEN 'global'::text THEN true
+    WHEN 'duty'::text THEN true
+    WHEN 'table'::text THEN (scope_id = ANY ((( SELECT recoup.hub_names('tables'::text) AS hub_names))::text[])) OR (scope_id = ANY ((( SELECT array_agg(d.name) AS array_agg
+       FROM recoup.pausable d
+      WHERE d.scope = 'table'::text))::text[]))
+    WHEN 'partition-source'::text THEN scope_id = ANY ((( SELECT recoup.hub_names('sources'::text) AS hub_names))::text[])
+    ELSE false
+END);
+comment on policy hub on recoup.pause_log is 'Rows of the hub that the transaction is limited to; 15830c4a7004e2c3cc9b4a5c2dcd2591.';
+create policy workers on recoup.pause_log as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
 grant select on table recoup.pause_log to recoup_reader;
 
 create view recoup.pauses (
@@ -5449,7 +5554,7 @@ create view recoup.pauses (
   paused_at timestamp with time zone,
   paused_by text,
   reason text
-) as -- query 4e41b8dcedfe68e0428d53370959ed99
+) with (security_invoker=true) as -- query 4e41b8dcedfe68e0428d53370959ed99
 comment on view recoup.pauses is 'Everything that is paused now.';
 comment on column recoup.pauses.scope is 'global, duty, table, batch, source (of partitions) or action.';
 comment on column recoup.pauses.scope_id is 'Which one; "everything" for the global scope.';
@@ -6240,12 +6345,34 @@ CREATE OR REPLACE FUNCTION recoup.blocking_errors(outreach_ids uuid[])
 comment on function recoup.blocking_errors(outreach_ids uuid[]) is 'The errors that block these entities.';
 grant execute on function recoup.blocking_errors(outreach_ids uuid[]) to public;
 
+grant execute on function recoup.blocking_errors_at(outreach_ids uuid[], at_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.blocking_errors_at(outreach_ids uuid[], at_ timestamp with time zone)
+ RETURNS TABLE(outreach_id uuid, error_table text, error_id bigint, status text, since timestamp with time zone, owner text)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'; -- body 51f5603637f5d59be6d8614a2f71575c
+comment on function recoup.blocking_errors_at(outreach_ids uuid[], at_ timestamp with time zone) is 'The errors that blocked these entities at a time, by the log and the policy of that time; not those of archives that
+were dropped.';
+
 CREATE OR REPLACE FUNCTION recoup.blocking_owners(outreach_ids uuid[])
  RETURNS TABLE(outreach_id uuid, owners text[])
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body 68a2ade07c5a4be89189c87c566ac9e0
 comment on function recoup.blocking_owners(outreach_ids uuid[]) is 'Which of these entities are blocked, and the owners of what blocks each: all that a hub learns of others.';
 grant execute on function recoup.blocking_owners(outreach_ids uuid[]) to public;
+
+grant execute on function recoup.blocking_owners_at(outreach_ids uuid[], at_ timestamp with time zone) to public;
+
+CREATE OR REPLACE FUNCTION recoup.blocking_owners_at(outreach_ids uuid[], at_ timestamp with time zone)
+ RETURNS TABLE(outreach_id uuid, owners text[])
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 208851ffaa5a95412fa6c5c85559e239
+comment on function recoup.blocking_owners_at(outreach_ids uuid[], at_ timestamp with time zone) is 'Which of these entities were blocked at a time, and the owners of what blocked each: all that a hub learns of others.';
 
 CREATE OR REPLACE FUNCTION recoup.blocking_tables()
  RETURNS text[]
@@ -6287,6 +6414,13 @@ CREATE OR REPLACE FUNCTION recoup.canon_attempt_1(l partitions.attempt)
  STABLE; -- body 7aae0ac0d9aca630d6d814c62d594ee0
 comment on function recoup.canon_attempt_1(l partitions.attempt) is 'Canonical text of a row of partitions.attempt, version 1.';
 grant execute on function recoup.canon_attempt_1(l partitions.attempt) to public;
+
+CREATE OR REPLACE FUNCTION recoup.canon_audit_result_1(l recoup.audit_result)
+ RETURNS text
+ LANGUAGE sql
+ STABLE; -- body 735efdbd91f7dcd17ded9870a11cc988
+comment on function recoup.canon_audit_result_1(l recoup.audit_result) is 'Canonical text of a row of recoup.audit_result, version 1.';
+grant execute on function recoup.canon_audit_result_1(l recoup.audit_result) to public;
 
 CREATE OR REPLACE FUNCTION recoup.canon_claim_log_1(l recoup.claim_log)
  RETURNS text
@@ -6546,6 +6680,13 @@ CREATE OR REPLACE FUNCTION recoup.close_windows(most integer, only_ bigint DEFAU
 comment on function recoup.close_windows(most integer, only_ bigint) is 'Parks errors whose retry window closed, or one of them.';
 grant execute on function recoup.close_windows(most integer, only_ bigint) to public;
 
+CREATE OR REPLACE FUNCTION recoup.closes_error(event_type text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE; -- body 1655cb7ef104d80cfea209d080282d7c
+comment on function recoup.closes_error(event_type text) is 'Whether an error is closed from this event on, and blocks nothing.';
+grant execute on function recoup.closes_error(event_type text) to public;
+
 CREATE OR REPLACE FUNCTION recoup.column_rules(life recoup.lifecycle)
  RETURNS TABLE(sqlstate_ text, column_ text, broken text, rule text)
  LANGUAGE sql
@@ -6625,7 +6766,7 @@ CREATE OR REPLACE FUNCTION recoup.content_operation_births()
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET "TimeZone" TO 'utc'
  SET "DateStyle" TO 'iso, ymd'
- SET bytea_output TO 'hex'; -- body 8b79f7be9664d31f42dcfed8f53c6ba4
+ SET bytea_output TO 'hex'; -- body e82dd37521ba7981bec29d0dd5ea4186
 comment on function recoup.content_operation_births() is 'Digests of rows of recoup.operation at their birth, generated from the declaration.';
 
 CREATE OR REPLACE FUNCTION recoup.content_operation_item_births()
@@ -7205,7 +7346,7 @@ CREATE OR REPLACE FUNCTION recoup.guard_operation_moves()
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_nestloop TO 'off'
  SET enable_hashjoin TO 'on'
- SET enable_mergejoin TO 'off'; -- body 8c7985b46b91e699d7d30a5ddd0919cc
+ SET enable_mergejoin TO 'off'; -- body f55f32461498f55771d476bb4ce8e6aa
 comment on function recoup.guard_operation_moves() is 'The guard of moves of recoup.operation, generated from the declaration.';
 grant execute on function recoup.guard_operation_moves() to public;
 
@@ -7918,6 +8059,13 @@ CREATE OR REPLACE FUNCTION recoup.refuse_held(entities uuid[], recording boolean
 comment on function recoup.refuse_held(entities uuid[], recording boolean) is 'Refuses: which of the entities are locked, and by which session. Recording waits for promotions only.';
 grant execute on function recoup.refuse_held(entities uuid[], recording boolean) to public;
 
+CREATE OR REPLACE FUNCTION recoup.refuse_of_others(named text, parts text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE; -- body fc35bcadf1a200f7ec7abdfba56c2f2d
+comment on function recoup.refuse_of_others(named text, parts text[]) is 'Refuses what concerns more than the tables and sources of the hub that this transaction is limited to, if it is.';
+grant execute on function recoup.refuse_of_others(named text, parts text[]) to public;
+
 CREATE OR REPLACE FUNCTION recoup.refuse_paused(VARIADIC scopes text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -8086,8 +8234,8 @@ grant execute on function recoup.rule_error_redactions() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_operation_births()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 57da7b371169e25cecbf0bd2558d609b
-comment on function recoup.rule_operation_births() is 'An operation with a canary begins with its first step, under the name and an authority of who begins it.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body ff07630adf209de4aeac158c084f82b9
+comment on function recoup.rule_operation_births() is 'An operation that a worker continues begins under the name and an authority of who begins it; with a canary, with its first step.';
 grant execute on function recoup.rule_operation_births() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_operation_items()
@@ -8114,8 +8262,8 @@ grant execute on function recoup.rule_operation_results() to public;
 CREATE OR REPLACE FUNCTION recoup.rule_pauses()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body a0ae324573dd61931ee6074e260d0ee7
-comment on function recoup.rule_pauses() is 'Only something that exists is paused; a pause is changed now, by the acting login.';
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body c6f11c6df1d7bbb730aa5e19d756a8f5
+comment on function recoup.rule_pauses() is 'Only something that exists is paused; a pause is changed now, by the acting login; by a hub only within its own work.';
 grant execute on function recoup.rule_pauses() to public;
 
 CREATE OR REPLACE FUNCTION recoup.rule_retry_tracebacks()
@@ -8269,6 +8417,13 @@ CREATE OR REPLACE FUNCTION recoup.snapshot_below(s pg_snapshot, below xid8)
  SET search_path TO 'pg_catalog', 'pg_temp'; -- body a3d16d00fde13f37654e17e2243750ce
 comment on function recoup.snapshot_below(s pg_snapshot, below xid8) is 'What is visible in a snapshot (null: everything) and has a lower transaction id.';
 grant execute on function recoup.snapshot_below(s pg_snapshot, below xid8) to public;
+
+CREATE OR REPLACE FUNCTION recoup.stamp_audit_result()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 8af7a0da48e255ba71bb64c115373a37
+comment on function recoup.stamp_audit_result() is 'Sets who kept the result of an audit, and when.';
+grant execute on function recoup.stamp_audit_result() to public;
 
 CREATE OR REPLACE FUNCTION recoup.stamp_policy()
  RETURNS trigger
@@ -9637,7 +9792,7 @@ CREATE OR REPLACE FUNCTION recovery.breaker_broken(o recovery.breaker, n recover
  RETURNS text
  LANGUAGE plpgsql
  STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 48ce1a1b0a6310d3fed0e87f1f73b37d
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 46005be19e8072ab0202a501b45f62fc
 comment on function recovery.breaker_broken(o recovery.breaker, n recovery.breaker, now_ timestamp with time zone, acting text, terms record) is 'The rule that a birth (old row null) or a move of a breaker breaks, or null.';
 
 CREATE OR REPLACE FUNCTION recovery.breaker_named(parameters jsonb, source_ text)
@@ -10738,7 +10893,7 @@ grant execute on function recovery.review_errors_of(matches uuid[]) to public;
 CREATE OR REPLACE FUNCTION recovery.rule_breakers()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body 11cae613929c66fadbf3e1b26b110e9b
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 84010e8d44b600cd8cf64f53b1d12866
 comment on function recovery.rule_breakers() is 'A breaker is opened as the policy has it, tried by a claimed unit when its wait has ended, and follows its end.';
 grant execute on function recovery.rule_breakers() to public;
 
@@ -10919,7 +11074,7 @@ comment on function recovery.settle_effects(ids uuid[], types text[], kinds text
 CREATE OR REPLACE FUNCTION recovery.settle_probes(now_ timestamp with time zone DEFAULT recoup.now())
  RETURNS integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'; -- body f5fb81a1861ba335830250efc32b3eff
+ SET search_path TO 'pg_catalog', 'pg_temp'; -- body 05a924bafe4fb7b5737a94e206e9a00e
 comment on function recovery.settle_probes(now_ timestamp with time zone) is 'Closes every breaker whose probe ended well, and opens again, for twice as long, those whose did not or whose lease expired.';
 grant execute on function recovery.settle_probes(now_ timestamp with time zone) to public;
 
