@@ -75,7 +75,7 @@ class Callers:
         """Who calls. Refused without a valid key, for a role that may not call this route, and for too many calls."""
         given: Principal | None = request.scope.get(SESSION)
         if not self.keyed and "authorization" in request.headers:
-            self.ask_for_keys()  # whoever has the first key is not taken for the person at this machine
+            self.ask_for_keys()  # a caller with the first key is not taken for the person at this machine
         if not self.keyed and given is None:
             return self._local
         secret = None

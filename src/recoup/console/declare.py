@@ -54,12 +54,12 @@ class Section:
 
 @dataclass(slots=True, kw_only=True)
 class Seen:
-    """One look at a page."""
+    """One request of a page, while it is read."""
 
     tx: Transaction
     caller: Principal
     path: str
-    query: str  # as it stands in the address
+    query: str  # as the address has it
     params: Mapping[str, str]  # of the path
     problem: Refusal | None = None  # what of the address was not usable; the page is shown without it
     given: list[tuple[str, str]] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Seen:
         return next((value for key, value in self.given if key == name), None)
 
     def asked(self, model: type[Model]) -> Model:
-        """The filter of a list, from the address. What is not usable is left out, and said on the page."""
+        """The filter of a list, from the address. What is not usable is left out, and the page shows why."""
         values: dict[str, Any] = {}
         for name, about in model.model_fields.items():
             found = [value.strip() for key, value in self.given if key == name]
@@ -92,7 +92,7 @@ class Seen:
             model.model_validate({name: value})
         except ValidationError as error:
             first = next((one for one in error.errors() if one["loc"][:1] == (name,)), None)
-            if first is None:  # others are missing, which is said where all are
+            if first is None:  # others are missing, which is refused where all are validated
                 return True
             self.problem = _left_out(name, first["msg"])
             return False

@@ -43,7 +43,7 @@ class Listener:
 
     caller: Principal
     is_valid: Callable[[], bool]
-    since: str | None  # the snapshot that its page was read in, until what came after it was told
+    since: str | None  # the snapshot that its page was read in, until changes after it were sent
     changed: set[str] = field(default_factory=set)
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
     over: bool = False
@@ -97,7 +97,7 @@ class Live:
                 continue
             try:
                 await self._turn()
-            except Exception:  # noqa: BLE001 - the server may be away; pages wait, and are told what changed later
+            except Exception:  # noqa: BLE001 - the server may be away; pages wait, and are notified later
                 observe.logger().exception("changes were not read")
 
     async def _turn(self) -> None:

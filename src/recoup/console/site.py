@@ -103,7 +103,7 @@ class Site:
         self._callers.check_may(signed.principal, page)
         self._callers.take(signed.principal)
         with self._callers.acting(signed.principal, page.authority) as tx:
-            since = subscriptions.present_snapshot(tx)  # before anything is read: what comes later is told live
+            since = subscriptions.present_snapshot(tx)  # before anything is read: what comes later is sent live
             seen = Seen(
                 tx=tx, caller=signed.principal, path=request.url.path, query=request.url.query,
                 params=request.path_params,
@@ -331,7 +331,7 @@ class Site:
     def _to_sign_in(self, request: Request) -> Response:
         back = str(request.url.path) + (f"?{request.url.query}" if request.url.query else "")
         if request.headers.get("sec-fetch-site") == "cross-site" and "again" not in request.query_params:
-            # The browser keeps our cookie back from whoever follows a link on another site: ask again from here.
+            # The browser keeps our cookie back when a link on another site is followed: ask again from here.
             return self._html(request, "again.html", {"back": sessions.after(back)}, signed=None)
         return _see_other(sessions.sign_in_path(back))
 
