@@ -22,7 +22,7 @@ PROGRAM = "from recoup.cli.main import main; main()"
 
 def serving(trial: Trial) -> Stage:
     """Errors of a round, each with the client that sends it."""
-    with _served(trial.ground) as client:
+    with served(trial.ground) as client:
         while True:
             trial.ground.tidy(ERRORS)
             errors = [new_error(number) for number in range(trial.units)]
@@ -30,7 +30,7 @@ def serving(trial: Trial) -> Stage:
 
 
 @contextlib.contextmanager
-def _served(ground: Ground) -> Iterator[http.client.HTTPConnection]:
+def served(ground: Ground) -> Iterator[http.client.HTTPConnection]:
     command = [sys.executable, "-c", PROGRAM, "--dsn", ground.ours.conninfo, "api", "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None

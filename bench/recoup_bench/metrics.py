@@ -23,6 +23,17 @@ MONTH_HOURS, DAY_HOURS = 720, 23  # all of the day's errors are still in the win
 
 def readings(trial: Trial, *, hours: int) -> Stage:
     """What both sides of a round took, in turns on one connection: they run under the same load."""
+    filled(trial, hours)
+    while True:
+        took = {OURS: 0.0, RAW: 0.0}
+        for side, read in ((OURS, read_metrics), (RAW, read_count)) * trial.units:
+            with trial.ground.ours.transaction(Authority.READER) as tx:
+                took[side] += _timed(tx, read, trial.size.idle)
+        yield took
+
+
+def filled(trial: Trial, hours: int) -> None:
+    """Put the errors of a trial into ours, with their events, spread over these hours."""
     given = {"rows": trial.size.idle, "tables": BLOCKING, "hours": hours}
     with filling(trial.ground, lean=True) as tx:
         tx.execute(Q["fill"], given)
@@ -39,12 +50,6 @@ def readings(trial: Trial, *, hours: int) -> Stage:
     trial.ground.admin.execute("vacuum (analyze) recoup.error_queue, recoup.processed")
     with trial.ground.ours.transaction(Authority.ERROR_WORKER) as tx:
         tally(tx)  # as a worker has done by then
-    while True:
-        took = {OURS: 0.0, RAW: 0.0}
-        for side, read in ((OURS, read_metrics), (RAW, read_count)) * trial.units:
-            with trial.ground.ours.transaction(Authority.READER) as tx:
-                took[side] += _timed(tx, read, trial.size.idle)
-        yield took
 
 
 def read_metrics(tx: Transaction) -> float:

@@ -10,6 +10,7 @@ import dataclasses
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
 
@@ -438,6 +439,19 @@ def test_groups_read_each_error_once(crowded: Transaction) -> None:
     assert groups == [(SIGNATURE, IDLE), ("busy", 4 * BUSY), ("parked", 2 * BUSY)]
     read = sum(handled(node) for plan in carried for node in nodes(plan["Plan"]) if node.get("Relation Name") in BIG)
     assert found.all_errors <= read <= found.all_errors + LOOKED_AT * BUSY
+
+
+def test_the_newest_are_grouped_without_reading_the_others(crowded: Transaction) -> None:
+    """What the inbox of the console reads does not grow with the table, and neither do its counts by hour."""
+    newest = 500
+    with carried_out(crowded, kept=False) as plans, acting(crowded, Authority.READER):
+        found = grouping.largest(crowded, Filter(), limit=50, newest=newest)
+        keys = [one.error_signature for one in found.groups]
+        hours = grouping.recent(crowded, Filter(), keys, newest=newest, step=timedelta(hours=1), steps=24)
+        carried = plans.take()
+    assert 0 < found.all_errors <= newest
+    assert hours.keys() == set(keys)
+    assert_reads_only(carried, 4 * newest + LOOKED_AT * BUSY, big=BIG)
 
 
 def parked(tx: Transaction) -> list[ErrorKey]:

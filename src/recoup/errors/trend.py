@@ -55,3 +55,47 @@ def trends(
         overall=Trend(error_table="overall", **total),
         tables=[Trend(error_table=name, **one) for name, one in found.items()],
     )
+
+
+COUNTED = ("recorded", "parked", "exhausted")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What a background task counted of a table, by step of time, oldest first."""
+
+    error_table: str
+    recorded: Sequence[int]
+    parked: Sequence[int]
+    exhausted: Sequence[int]  # their retries ended because none was left
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """Counts of tables, and of these together. What happened since ``counted_at`` is not in them yet."""
+
+    step: timedelta
+    until: datetime
+    counted_at: datetime | None  # None: no worker counted anything yet
+    overall: Counts
+    tables: Sequence[Counts]
+
+
+def counted(
+    tx: Transaction, *, step: timedelta = timedelta(hours=1), steps: int = 24, tables: Sequence[str] = ()
+) -> Counted:
+    """As trends, from the counts of the task ``error-tally``: its cost does not grow with the events. A day at most."""
+    names = known_tables(tx, tables)
+    (until, _) = tx.execute(Q["now"]).fetchone() or (None, None)
+    given: dict[str, Any] = {"until": until, "since": until - step * steps, "step_s": step.total_seconds()}
+    found = {name: {kind: [0] * steps for kind in COUNTED} for name in names}
+    for name, place, *values in tx.execute(Q["counted"], {**given, "tables": names}):
+        for kind, value in zip(COUNTED, values, strict=True):
+            found[name][kind][max(0, steps - 1 - place)] += value
+    (counted_at,) = tx.execute(Q["counted_at"]).fetchone() or (None,)
+    total = {kind: [sum(column) for column in zip(*(one[kind] for one in found.values()), strict=True)]
+             or [0] * steps for kind in COUNTED}  # fmt: skip
+    return Counted(
+        step=step, until=until, counted_at=counted_at, overall=Counts(error_table="overall", **total),
+        tables=[Counts(error_table=name, **one) for name, one in found.items()],
+    )  # fmt: skip

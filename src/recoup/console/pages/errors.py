@@ -71,7 +71,7 @@ def measured(seen: Seen) -> Context:
         "metrics": found,
         "which": metrics.METRICS,
         "policy": versions.active(seen.tx).policy[AlertPolicy],
-        "trends": trend.trends(seen.tx, step=STEP, steps=STEPS),
+        "trends": trend.counted(seen.tx, step=STEP, steps=STEPS),
     }
 
 

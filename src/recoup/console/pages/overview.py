@@ -31,7 +31,7 @@ def overview(seen: Seen) -> Context:
         "most": MAX_COUNT,
         "firing": alerts.alerts(seen.tx, limit=FEW),
         "queue": listing.park_queue(seen.tx, listing.Filter(), limit=FEW),
-        "trends": trend.trends(seen.tx, step=STEP, steps=STEPS),
+        "trends": trend.counted(seen.tx, step=STEP, steps=STEPS),
         "duties": [one for one in tasks if one.paused or one.note or one.last_failure or (one.lag_s or 0) > 60],
         "duty_count": len(tasks),
         "workers": running,
@@ -40,9 +40,9 @@ def overview(seen: Seen) -> Context:
 
 def errors_by_hour(tx: Transaction) -> Mapping[str, Any]:
     """Errors of the last 24 hours, for the plot."""
-    found = trend.trends(tx, step=STEP, steps=STEPS)
+    found = trend.counted(tx, step=STEP, steps=STEPS)
     end = found.until.timestamp()
     return {
         "times": [end - STEP.total_seconds() * (STEPS - 1 - place) for place in range(STEPS)],
-        "series": [{"name": kind, "values": getattr(found.overall, kind)} for kind in trend.KINDS],
+        "series": [{"name": kind, "values": getattr(found.overall, kind)} for kind in trend.COUNTED],
     }

@@ -157,3 +157,17 @@ select e.error_table, c.place,
  where e.logged_at > %(since)s and e.logged_at <= %(until)s and e.error_table = any(%(tables)s::text[])
    and (e.event_type = 'RECORDED' or e.to_status in ('PARKED', 'RESOLVED') and e.from_status <> e.to_status)
  group by 1, 2;
+
+-- name: counted
+-- What the background task has counted, by table and by how many steps before the end: a few thousand rows, however
+-- many events there were.
+select t.error_table, floor(date_part('epoch', %(until)s - t.slot) / %(step_s)s)::integer as place,
+       coalesce(sum(t.events) filter (where t.flags & 1 > 0), 0)::bigint as recorded,
+       coalesce(sum(t.events) filter (where t.flags & 4 > 0), 0)::bigint as parked,
+       coalesce(sum(t.events) filter (where t.flags & 16 > 0), 0)::bigint as exhausted
+  from recoup.error_tally t
+ where t.slot > %(since)s and t.slot <= %(until)s and t.error_table = any(%(tables)s::text[])
+ group by 1, 2;
+
+-- name: counted_at
+select m.counted_at from recoup.error_tally_mark m;
