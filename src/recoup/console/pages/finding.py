@@ -14,6 +14,8 @@ PLACES = {
     "match": "/recovery/matches/{}",
     "candidate": "/recovery/matches/{}",
     "company": "/gate/companies/{}",
+    "batch": "/gate/batches/{}",
+    "partition": "/partitions/one?key={}",
     "entity": "/entity/{}",
     "operation": "/operations/{}",
 }
