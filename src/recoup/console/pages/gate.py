@@ -117,7 +117,7 @@ def eligible(seen: Seen) -> Context:
 def exhausted(seen: Seen) -> Context:
     """Companies that are not tried any more, and why."""
     asked = seen.asked(ExhaustedAsked)
-    after = cursors.read("exhausted", asked.after, tuple[str | None, UUID])  # type: ignore[arg-type]
+    after = cursors.read("exhausted", asked.after, tuple[str | None, UUID])
     if asked.batch_id is not None:
         gate.find_batch(seen.tx, asked.batch_id)
     found = gate.exhausted(seen.tx, batch_id=asked.batch_id, limit=asked.limit, after=after)
@@ -145,7 +145,11 @@ def _companies(seen: Seen, asked: routes.IntakesAsked, batch_id: str | None) -> 
 
 def _steps(funnel: gate.Funnel) -> list[tuple[str, int]]:
     return [
-        ("came in", funnel.came_in), ("passed at first", funnel.passed_at_first), ("passed in a retry", funnel.recovered),
-        ("minted", funnel.minted), ("wait for the first", funnel.waiting_first), ("wait for a retry", funnel.waiting_retry),
+        ("came in", funnel.came_in),
+        ("passed at first", funnel.passed_at_first),
+        ("passed in a retry", funnel.recovered),
+        ("minted", funnel.minted),
+        ("wait for the first", funnel.waiting_first),
+        ("wait for a retry", funnel.waiting_retry),
         ("exhausted", funnel.exhausted),
-    ]  # fmt: skip
+    ]

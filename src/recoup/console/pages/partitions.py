@@ -99,7 +99,7 @@ def all_gaps(seen: Seen) -> Context:
 def all_partitions(seen: Seen) -> Context:
     """Partitions that match, by source, customer, query and day."""
     asked = seen.asked(routes.PartitionsAsked)
-    after = cursors.read("partitions", asked.after, tuple[str, str, str, date])  # type: ignore[arg-type]
+    after = cursors.read("partitions", asked.after, tuple[str, str, str, date])
     try:
         selection = asked.filter()
     except Refusal as refusal:  # a day that cannot be read
@@ -116,7 +116,7 @@ def all_partitions(seen: Seen) -> Context:
 def terminal(seen: Seen) -> Context:
     """Partitions that are given up, the latest first, with their causes."""
     asked = seen.asked(TerminalAsked)
-    after = cursors.read("terminal", asked.after, tuple[datetime, int])  # type: ignore[arg-type]
+    after = cursors.read("terminal", asked.after, tuple[datetime, int])
     selection = Selection(
         sources=() if asked.source is None else (asked.source,),
         terminal_causes=() if asked.terminal_cause is None else (asked.terminal_cause,),
