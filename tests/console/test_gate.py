@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 from playwright.sync_api import Page, expect
 
-from console.test_pages import check
+from console.test_pages import check, fits
 from recoup import clock, gate
 from recoup.database import embedded
 from recoup.database.connection import Database
@@ -157,6 +157,7 @@ def test_a_company_shows_what_each_check_saw_and_what_came_of_it(opened: Open, d
     expect(page.get_by_role("region", name="Checks of attempt 2").locator("tbody tr")).to_have_count(1)
     expect(page.locator(".timeline li")).to_have_count(len(desk.read(
         "select from cl.gate_zero_air where entity_id = %s", company)))  # fmt: skip
+    fits(page)
     check(page)
     page.locator("dd", has_text="AUTHORIZED").get_by_role("link").click()
     expect(page.locator("#company")).to_contain_text("Re-entered from")
@@ -175,6 +176,7 @@ def test_a_batch_is_found_by_its_name_whatever_it_is(opened: Open, desk: Gate, n
     expect(page.locator("#list tbody tr")).to_have_count(1)
     expect(page.get_by_role("heading", level=1)).to_contain_text(name)
     check(page)
+    fits(page)
     page.get_by_role("link", name="Kill switch").click()
     page.get_by_label("Reason").fill("a test")
     page.get_by_role("button", name="Pause").click()

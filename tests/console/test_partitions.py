@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from console.test_pages import check
+from console.test_pages import check, fits
 from partitions.people import DAY, FIRST, Ward
 from recoup.client import Client
 from recoup.database import embedded
@@ -240,6 +240,7 @@ def test_a_backfill_is_followed_live(opened: Open, ward: Ward) -> None:
     page = opened(f"/backfills/{backfill}")
     expect(page.locator("#backfill")).to_contain_text("‹U+202E›")
     check(page)
+    fits(page)
     expect(page.locator("#live")).to_be_visible()
     with ward.client.transaction(Authority.CONTROL_PLANE) as tx:
         backfilling.plan(tx, backfill)
@@ -256,6 +257,7 @@ def test_hostile_messages_and_names_are_text(opened: Open, ward: Ward) -> None:
     page.locator("#list tbody a").click()
     expect(page.locator("#partition")).to_contain_text("‹U+202E›")
     check(page)
+    fits(page)
     page.goto(f"{page.url.partition('/partitions')[0]}/find?text={quote(str(key), safe='')}")
     page.locator("tbody a").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("a b&c=<i>")

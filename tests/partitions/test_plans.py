@@ -226,7 +226,7 @@ def one(tx: Transaction) -> object:
 
 
 # What pages read, and how many rows that may be. Selections are planned for their values.
-SHOWN = {
+SHOWN: dict[str, tuple[Callable[[Transaction], object], int]] = {
     "sources and queries": (pages.queries, 200),
     "customers of a query": (customers, 400),
     "the last days": (partial(pages.days, source="s1", query="q"), 10),

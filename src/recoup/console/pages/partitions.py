@@ -202,6 +202,8 @@ def _window(seen: Seen, asked: GridAsked) -> Mapping[str, Any] | None:
     if not known:
         return None
     source, query = known[0] if asked.of is None else _read_of(asked.of)
+    if (source, query) not in known:
+        choices.append((_of(source, query), f"{source} / {query}"))
     try:
         first, last = pages.days(seen.tx, source, query, asked.first, asked.last)
     except Refusal as refusal:
