@@ -34,7 +34,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How the first companies of a batch stand."""
+    """The first companies of a batch, by status."""
 
     batch_id: str
     read: int
@@ -156,7 +156,7 @@ def list_batches(tx: Transaction, *, limit: int = 100, after: tuple[datetime, st
 
 
 def counts(tx: Transaction, batches: Sequence[str]) -> dict[str, Counts]:
-    """How companies of these batches stand, for a list: of each batch the first ones are counted."""
+    """The companies of these batches by status, for a list: of each batch the first ones are counted."""
     with tx.cursor(row_factory=class_row(Counts)) as cursor:
         given = {"batches": list(batches), "most": MAX_COUNTED}
         return {one.batch_id: one for one in cursor.execute(Q["counts"], given, prepare=False)}

@@ -20,7 +20,7 @@ from recoup.refusals import InputRefused
 Q = load("recoup.partitions", "pages.sql")
 DAY = timedelta(days=1)
 MAX_DAYS = 92  # of one grid: a quarter
-DAYS = 30  # of a grid when nobody says otherwise
+DAYS = 30  # of a grid by default
 MAX_CUSTOMERS = 60  # of one page
 STEPS = 1_000  # customers of a source that one page passes
 WINDOW = 20_000  # partitions that one page searches

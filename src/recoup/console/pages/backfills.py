@@ -35,7 +35,7 @@ class BackfillsAsked(Given):
 
 
 class PlanAsked(Given):
-    """A range to be looked at."""
+    """The range of a plan."""
 
     source: Annotated[str | None, Field(max_length=500)] = None
     first: date | None = None

@@ -135,16 +135,21 @@ def overrides(seen: Seen) -> Context:
     return {"page": routes.list_overrides(seen.tx, asked=seen.asked(Paged))}
 
 
-@PARTITIONS.page("/partitions/one", "partitions/one.html")
+@PARTITIONS.page("/partitions/one", "partitions/by_key.html")
 def by_key(seen: Seen) -> Context:
-    """One partition, by its key: source/customer/query/day, or each by its name."""
+    """One partition, by its key: source/customer/query/day, or each by its name. Without one, a form for it."""
     parts = (seen.value("key") or "").split("/")
-    if len(parts) != 4:
-        parts = [seen.value(name) or "" for name in ("source", "customer_id", "query_name", "logical_date")]
+    if len(parts) != len(Partition._fields):
+        parts = [seen.value(name) or "" for name in Partition._fields]
+    if not any(parts):
+        return {"one": None}
     try:
         key = Partition(parts[0], parts[1], parts[2], date.fromisoformat(parts[3]))
     except ValueError:
-        raise InputRefused("partition_unknown", "This is not the key of a partition.", "Open it from a list.") from None
+        problem = InputRefused(
+            "partition_unknown", "This is not the key of a partition.", "Give all of its four parts."
+        )
+        return {"one": None, "problem": problem}
     return _one(seen, key)
 
 

@@ -50,7 +50,8 @@ select b.batch_id, c.read, c.came_in, c.passed, c.waiting, c.exhausted
  cross join lateral (
    select count(*) as read,
           count(*) filter (where i.reentered_from is null) as came_in,
-          count(*) filter (where i.status in ('AUTHORIZED', 'REENTER_SUCCEEDED') and i.reentered_from is null) as passed,
+          count(*) filter (where i.status in ('AUTHORIZED', 'REENTER_SUCCEEDED')
+                             and i.reentered_from is null) as passed,
           count(*) filter (where i.status in ('PENDING', 'FAILED')) as waiting,
           count(*) filter (where i.status = 'EXHAUSTED') as exhausted
      from (select i.status, i.reentered_from from cl.gate_zero_intake i

@@ -55,7 +55,7 @@ select {intakes}
  order by i.intake_id desc limit %(limit)s;
 
 -- name: scan
--- The same, but at most so many companies are searched, newest first: where few match, a page ends before it is full.
+-- The same, in a window of the newest companies: where few match, a page ends before it is full.
 select {intakes}
  where i.intake_id in (
    select n.intake_id

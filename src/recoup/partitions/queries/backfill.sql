@@ -89,7 +89,7 @@ select b.backfill_id, b.status, b.selection ->> 'source' as source,
  order by b.created_at desc, b.backfill_id desc;
 
 -- name: members
--- The next members in a status: at most so many places are searched.
+-- The next members in a status, in a window of places.
 select i.place, i.found, i.status, i.other, i.ended_at, i.partition_id, p.source, p.customer_id, p.query_name,
        p.logical_date, p.error_message
   from (select i.* from partitions.backfill_item i

@@ -30,7 +30,8 @@ with recursive found as (
 select f.source, f.query_name from found f;
 
 -- name: never_enqueued
--- Of these days and customers of queries, those without a row: each looked up by its key, however many others there are.
+-- Of these days and customers of queries, those without a row. Each is looked up by its key, however many rows there
+-- are.
 select g.source, g.customer_id, g.query_name, d.day::date
   from unnest(%(sources)s::text[], %(queries)s::text[], %(customers)s::text[], %(firsts)s::date[], %(lasts)s::date[])
        g (source, query_name, customer_id, first, last)

@@ -2,7 +2,7 @@
 
 -- name: customers
 -- The next customers of a query: those that have partitions, found by leaping along the key, and those that the policy
--- names. At most so many customers of the source are passed; where the leap ended before, cut_at says where.
+-- names. The leap ends after a number of steps: cut_at is the customer at which it did.
 with recursive found (customer_id, step) as (
   (select p.customer_id, 1 from partitions.partition_state p
     where p.source = %(source)s and p.customer_id > %(after)s order by p.customer_id limit 1)
@@ -47,7 +47,7 @@ select p.source, p.customer_id, p.query_name, p.logical_date
   from partitions.partition_state p where p.partition_id = %(partition_id)s;
 
 -- name: scan
--- At most so many partitions are searched, in the order of their keys: where few match, a page ends before it is full.
+-- In a window of partitions, in the order of their keys: where few match, a page ends before it is full.
 select p.partition_id, p.source, p.customer_id, p.query_name, p.logical_date, p.status, p.attempt_count,
        p.current_run_id, p.error_message, p.created_at, p.updated_at, s.status as schedule, s.lane, s.next_run_at,
        s.hold, s.terminal_causes, s.terminal_at, s.backfill_id, s.dispatches, a.reason, a.rule, a.category,
