@@ -11,15 +11,17 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
+from console.conftest import with_key
 from console.test_pages import check, fits
-from partitions.people import DAY, FIRST, Ward
+from partitions.people import DAY, FIRST, POLICY, Ward
 from recoup.client import Client
+from recoup.console.sessions import COOKIE
 from recoup.database import embedded
 from recoup.database.connection import Database
 from recoup.lifecycles.declaration import Authority
 from recoup.partitions import backfilling, pages, select
 from recoup.partitions.identity import Partition
-from recoup.service import Role
+from recoup.service import Role, sessions
 from recoup.settings import Settings
 
 Open = Callable[..., Page]
@@ -283,6 +285,33 @@ def test_who_may_not_sees_no_button(opened: Open, ward: Ward, role: Role) -> Non
         expect(page.locator("[data-act], [formaction]")).to_have_count(0)
     page.goto(f"{base}/act/post_backfills")
     expect(page.get_by_role("alert")).to_contain_text("role_may_not")
+
+
+def test_a_hub_sees_its_own_sources(opened: Open, db: Database, shared: Ward, at: str) -> None:
+    mine, theirs = shared.next_source().source, shared.next_source().source
+    shared.policy(POLICY + f'[service.hubs.mine]\nsources = ["{mine}"]\n')
+    shared.source = mine
+    shared.reject(shared.key())
+    shared.source = theirs
+    shared.reject(shared.key())
+    page = opened("/partitions")
+    token = sessions.open_session(db, with_key(db, Role.VIEWER, hub="mine")).token
+    page.context.add_cookies([{"name": COOKIE, "value": token, "url": at, "httpOnly": True, "sameSite": "Strict"}])
+    page.goto(f"{at}/partitions/list")
+    expect(page.locator("#list tbody tr")).to_have_count(1)
+    expect(page.locator("#list tbody tr")).to_contain_text(mine)
+    page.goto(f"{at}/partitions")
+    assert page.get_by_label("Source and query").locator("option").all_inner_texts() == [
+        f"{mine} / orders", f"{mine} / refunds",
+    ]  # fmt: skip
+    for path in (f"/partitions?of={theirs}%2Forders", f"/partitions/{id_of(shared, shared.key())}"):
+        page.goto(f"{at}{path}")
+        expect(page.get_by_role("alert")).to_contain_text("There is no")
+    for path in ("/partitions/gaps", "/partitions/terminal", "/partitions/overrides", "/backfills", "/gate",
+                 "/gate/companies", "/gate/eligible", "/gate/exhausted", "/gate/identities"):  # fmt: skip
+        page.goto(f"{at}{path}")
+        expect(page.locator("#list")).to_be_visible()
+        assert theirs not in page.content()
 
 
 def test_customers_are_paged_and_those_of_the_policy_are_among_them(ward: Ward) -> None:

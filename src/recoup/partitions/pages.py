@@ -66,9 +66,11 @@ class Scanned:
 
 
 def queries(tx: Transaction) -> list[tuple[str, str]]:
-    """The queries that are registered or have partitions, by source."""
+    """The queries that are registered or have partitions, by source; for a hub, those of its own sources."""
     known = {(source, name) for source, name in tx.execute(gaps.Q["queries"]).fetchall()}
-    return sorted(known | {(source, name) for source, name, _ in registry.active(tx).queries})
+    known |= {(source, name) for source, name, _ in registry.active(tx).queries}
+    (limited,) = tx.execute(Q["limited_to"]).fetchone() or (None,)
+    return sorted(one for one in known if limited is None or one[0] in limited)
 
 
 def days(

@@ -12,7 +12,7 @@ from recoup.api.declare import Given, Paged
 from recoup.console.declare import Context, Seen
 from recoup.console.pages.operations import as_id
 from recoup.console.pages.partitions import PARTITIONS
-from recoup.partitions import backfilling, registry
+from recoup.partitions import backfilling, pages
 from recoup.partitions.backfill_lifecycle import ItemStatus
 from recoup.refusals import InputRefused, Refusal
 
@@ -62,7 +62,7 @@ def all_backfills(seen: Seen) -> Context:
 def plan(seen: Seen) -> Context:
     """What a backfill would find, and its start."""
     asked = seen.asked(PlanAsked)
-    sources = sorted(registry.active(seen.tx).sources)
+    sources = sorted({source for source, _ in pages.queries(seen.tx)})
     context: dict[str, Any] = {"sources": sources, "asked": asked, "selection": None, "found": None, "becomes": BECOMES}
     if asked.source is None or asked.first is None or asked.last is None:
         return context

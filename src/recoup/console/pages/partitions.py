@@ -208,7 +208,7 @@ def _window(seen: Seen, asked: GridAsked) -> Mapping[str, Any] | None:
         return None
     source, query = known[0] if asked.of is None else _read_of(asked.of)
     if (source, query) not in known:
-        choices.append((_of(source, query), f"{source} / {query}"))
+        raise InputRefused("query_unknown", f"There is no query {f'{source}/{query}'[:200]!r}.", "Choose one.")
     try:
         first, last = pages.days(seen.tx, source, query, asked.first, asked.last)
     except Refusal as refusal:

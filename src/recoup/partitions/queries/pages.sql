@@ -1,5 +1,9 @@
 -- What pages of partitions read: each in bounded steps along an index, however many partitions there are.
 
+-- name: limited_to
+-- The sources of the hub that the transaction is limited to; null: it is not.
+select case when coalesce(current_setting('recoup.hub', true), '') <> '' then recoup.hub_names('sources') end;
+
 -- name: customers
 -- The next customers of a query: those that have partitions, found by leaping along the key, and those that the policy
 -- names. The leap ends after a number of steps: cut_at is the customer at which it did.
