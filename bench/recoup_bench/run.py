@@ -41,8 +41,8 @@ from recoup_bench.workload import Trial, Workload
 WORKLOADS: tuple[Workload, ...] = (
     *gate_zero.MOVES, gate_zero.APPEND, gate_zero.OUTCOMES, verify.VERIFY, logs.READ, logs.SEAL, *gate_zero.CLAIMS,
     gate_zero.FAIL_ONCE, errors.RECORD, errors.PLAIN, api.RECORD, *retries.RETRIES, retries.FAILING, retries.CLAIM,
-    *retries.DRAINS, *retries.FAIL_ONCE, workers.DRAIN, errors.ARCHIVE, metrics.METRICS, metrics.METRICS_DAY, console.CONSOLE,
-    *promotion.GATE,
+    *retries.DRAINS, *retries.FAIL_ONCE, workers.DRAIN, errors.ARCHIVE, metrics.METRICS, metrics.METRICS_DAY,
+    console.CONSOLE, *promotion.GATE,
     signatures.SIGNATURES, recovery.INGEST, recovery.CLAIM_FINISH, recovery.FAILING, *recovery.CLAIMS,
     *recovery.DRAINS, rules.EVALUATE, *dispatches.RUNS, backfills.PLAN, partitions.CONTRACT,
 )  # fmt: skip

@@ -10,10 +10,11 @@ ROWS = 8  # customers of each source in the grid
 
 def show() -> None:
     from recoup.cli.context import acting
-    from recoup.cli.grid import Cell, grid, mark, wants_color
+    from recoup.cli.grid import Cell, grid, wants_color
     from recoup.cli.layout import width
     from recoup.cli.output import command, print_rows
     from recoup.partitions import listing
+    from recoup.partitions.marks import mark
     from recoup.partitions.selecting import EVERYTHING
     from recoup_demo import partitions as demo
 

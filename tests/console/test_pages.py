@@ -54,6 +54,15 @@ def check(page: Page) -> None:
     assert page.evaluate(INLINE) == []
 
 
+def fits(page: Page) -> None:
+    """Nothing but tables is wider than a small screen."""
+    before = page.viewport_size
+    page.set_viewport_size({"width": 360, "height": 900})
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
+    if before is not None:
+        page.set_viewport_size(before)
+
+
 @pytest.mark.parametrize("path", PLAIN)
 def test_a_page_fits_a_small_screen(opened: Open, path: str) -> None:
     page = opened(path, width=360)

@@ -452,6 +452,21 @@ def histories(tx: Transaction, *, limit: int) -> list[gate.CheckResult]:
     return gate.evidence(tx, asked)
 
 
+def companies(tx: Transaction, **asked: Any) -> gate.Scanned:
+    """A page, and the one after it."""
+    found = gate.scan_intakes(tx, **asked)
+    assert found.next is not None
+    return gate.scan_intakes(tx, after=found.next, **asked)
+
+
+def company(tx: Transaction) -> list[gate.AttemptMade]:
+    """What a page shows of a company."""
+    found = gate.exhausted(tx, limit=1)[0].intake_id
+    gate.followers(tx, found)
+    mint.identities_of(tx, [found])
+    return gate.attempts_on(tx, [found])
+
+
 BUSY = IN_FLIGHT + LAPSED + WAITING  # intakes that are PENDING; a claim passes over those that are being verified
 EVENTS = 5  # that an intake may have, or that an attempt may come to
 ASKED = {
@@ -478,6 +493,24 @@ ASKED = {
     "identities": Asked(Authority.READER, partial(mint.identities, limit=PAGE), PAGE),
     "exhausted": Asked(Authority.READER, partial(gate.exhausted, limit=PAGE), PAGE),
     "exhausted of a batch": Asked(Authority.READER, partial(gate.exhausted, batch_id="batch-0100", limit=PAGE), PAGE),
+    "exhausted, the next page": Asked(
+        Authority.READER, partial(gate.exhausted, limit=PAGE, after=("batch-0100", UUID(int=0))), 2 * PAGE
+    ),
+    "companies": Asked(Authority.READER, partial(companies, limit=PAGE), PAGE),
+    "companies of a batch": Asked(Authority.READER, partial(companies, batch_id="batch-0100", limit=PAGE), PAGE),
+    "companies in a status": Asked(
+        Authority.READER, partial(companies, statuses=["REENTER_SUCCEEDED"], limit=10, window=1000), 1000
+    ),
+    "companies that do not exist": Asked(
+        Authority.READER, partial(companies, name="no such company", limit=PAGE, window=1000), 1000
+    ),
+    "companies of a batch that do not exist": Asked(
+        Authority.READER, partial(companies, batch_id="batch-0100", name="none", limit=PAGE, window=20), 20
+    ),
+    "funnel of a page": Asked(
+        Authority.READER, partial(gate.funnel_among, batch_id="batch-0100", most=PAGE), EVENTS * PAGE
+    ),
+    "a company": Asked(Authority.READER, company, EVENTS),
     "intakes of a batch": Asked(
         Authority.READER, partial(gate.intakes_of_batch, batch_id="batch-0100"), IDLE // BATCHES + 1
     ),

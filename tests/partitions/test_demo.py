@@ -10,10 +10,11 @@ from typing import Any
 
 from product import LIFECYCLES, chosen
 from recoup.audit.examine import examine
-from recoup.cli.grid import Cell, Mark, grid
+from recoup.cli.grid import Cell, grid
 from recoup.database.connection import Database
 from recoup.lifecycles.declaration import Authority
 from recoup.partitions import listing
+from recoup.partitions.marks import Mark
 from recoup.partitions.selecting import EVERYTHING
 from recoup.settings import load
 from recoup_demo import partitions as demo

@@ -8,12 +8,13 @@ from datetime import date, timedelta
 import pytest
 
 from partitions.people import DAY, FIRST, HOUR, Ward, opened
-from recoup.cli.grid import Cell, Mark, grid, wants_color
+from recoup.cli.grid import Cell, grid, wants_color
 from recoup.database import embedded
 from recoup.find import find
 from recoup.lifecycles.declaration import Authority
 from recoup.partitions import Selection, listing, select
 from recoup.partitions.finding import FINDER
+from recoup.partitions.marks import Mark
 from recoup.partitions.selecting import of
 from recoup.refusals import Refusal
 from recoup.settings import Settings

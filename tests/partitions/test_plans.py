@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
+from functools import partial
 
 import pytest
 
@@ -14,9 +15,10 @@ from plans import assert_reads_only, carried_out
 from recoup.database import embedded
 from recoup.database.connection import Transaction, connect
 from recoup.lifecycles.declaration import Authority
-from recoup.partitions import backfilling, control_plane, running
+from recoup.partitions import backfilling, control_plane, gaps, listing, pages, requesting, running, select
 from recoup.partitions.control_plane import Dispatched
 from recoup.partitions.identity import Partition
+from recoup.partitions.selecting import EVERYTHING, Days, of
 from recoup.settings import Settings
 
 BIG = ("partition_state", "run", "schedule", "attempt", "partition_event")
@@ -192,3 +194,87 @@ def test_reports_and_requests_read_their_own_rows(crowd: Transaction, kept: bool
             ).fetchone()
         assert asked == (["asked"] * 3,)
         assert_reads_only(plans.take(), 100, big=BIG)
+
+
+ONE = Partition("s1", "c200001", "q", date(2026, 1, 1))
+NEW_YEAR = (date(2025, 12, 15), date(2026, 1, 15))
+
+
+def customers(tx: Transaction) -> object:
+    return pages.customers(tx, "s1", "q", after="c19", limit=60, steps=100)
+
+
+def cells(tx: Transaction) -> object:
+    return pages.cells(tx, "s1", "q", [f"c{1 + 40 * n}" for n in range(60)], *NEW_YEAR)
+
+
+def all_gaps(tx: Transaction) -> object:
+    names = tuple(f"c{180_001 + 40 * n}" for n in range(60))
+    return gaps.gaps(tx, select(source="s1", query_name="q", customer_id=names, logical_date=Days(*NEW_YEAR)))
+
+
+def second_page(tx: Transaction) -> object:
+    found = pages.scan(tx, EVERYTHING, limit=50)
+    return pages.scan(tx, EVERYTHING, limit=50, after=found.next)
+
+
+def one(tx: Transaction) -> object:
+    partition_id = listing.inspect(tx, of(ONE))[0].partition_id
+    assert pages.key(tx, partition_id) == ONE
+    pages.overrides_of(tx, partition_id)
+    return [requesting.look(tx, requesting.Request(ask=ask), of(ONE)) for ask in requesting.Ask]
+
+
+# What pages read, and how many rows that may be. Selections are planned for their values.
+SHOWN: dict[str, tuple[Callable[[Transaction], object], int]] = {
+    "sources and queries": (pages.queries, 200),
+    "customers of a query": (customers, 400),
+    "the last days": (partial(pages.days, source="s1", query="q"), 10),
+    "cells": (cells, 200),
+    "gaps": (all_gaps, 60 * 40),
+    "a list": (second_page, 200),
+    "a list of what failed": (partial(pages.scan, selection=select(status="failed"), limit=50), 25_000),
+    "a list of a customer": (partial(pages.scan, selection=select(customer_id="c77"), limit=50), 10),
+    "a search in vain": (partial(pages.scan, selection=select(reason="NO_SUCH"), limit=50, window=1000), 1000),
+    "a search of a source in vain": (
+        partial(pages.scan, selection=select(source="s1", status="pending", reason="NO"), limit=50, window=1000), 1000
+    ),
+    "one": (one, 40),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_page_reads_what_it_shows(crowd: Transaction, name: str) -> None:
+    what, most = SHOWN[name]
+    with carried_out(crowd, kept=False) as plans:
+        with acting(crowd, Authority.READER):
+            assert what(crowd) not in (None, [])
+        assert_reads_only(plans.take(), most, big=BIG)
+
+
+def test_pages_of_terminal_partitions_read_what_they_show(crowd: Transaction) -> None:
+    with carried_out(crowd, kept=False) as plans:
+        with acting(crowd, Authority.CONTROL_PLANE):
+            assert crowd.execute("select partitions.give_up_aged(100)").fetchone() == (20,)
+            plans.take()
+            first = listing.terminal(crowd, EVERYTHING, limit=15)
+            rest = listing.terminal(crowd, EVERYTHING, limit=15, after=(first[-1].terminal_at, first[-1].partition_id))
+        assert len({one.partition_id for one in (*first, *rest)}) == 20
+        assert_reads_only(plans.take(), 100, big=BIG)
+
+
+def test_a_page_of_a_large_backfill_reads_a_sample_of_it(one_day: Transaction) -> None:
+    names = tuple(f"c{n + 1}" for n in range(5_000))
+    selection = backfilling.Selection(
+        source="s", queries=("q",), customers=names, first=date(2026, 1, 1), last=date(2026, 1, 1)
+    )
+    with carried_out(one_day, kept=False) as plans:
+        with acting(one_day, Authority.CONTROL_PLANE):
+            backfill = backfilling.start(one_day, selection, reason="history")
+            backfilling.plan(one_day, backfill)
+            plans.take()
+            (shown,) = backfilling.progress(one_day, sample=100)
+            assert (shown.planned, shown.waiting) == (5_000, 5_000)
+            assert backfilling.members(one_day, backfill, status="left", window=200, after=1_000) == []
+            assert len(backfilling.members(one_day, backfill, status="waiting", limit=50)) == 50
+        assert_reads_only(plans.take(), 400, big=(*BIG, "backfill_item"))

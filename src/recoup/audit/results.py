@@ -1,4 +1,4 @@
-"""Results of the audit that were kept. The audit writes nothing; a caller who wants its result kept records it afterwards.
+"""Results of the audit that were kept. The audit writes nothing; a caller who wants its result records it.
 
 A result is a row of an append-only log, which is sealed as all others are: what was selected, how many invariants hold,
 and of those that are broken how many rows break each. The rows themselves are not in it; another audit shows them.

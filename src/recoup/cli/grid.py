@@ -3,33 +3,23 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
-from enum import Enum
 from typing import NamedTuple
 
-from recoup.partitions.vocabulary import PartitionStatus, ScheduleStatus
+from recoup.partitions.marks import Mark, mark
 
 DAY = timedelta(days=1)
 RESET = "\x1b[0m"
 MIN_DAYS = 7  # of one block, however narrow the terminal is
 
 
-class Mark(Enum):
-    """What a day of a partition is shown as: its character, its colour, and its meaning in the legend."""
+COLORS = {
+    Mark.SUCCESS: "32", Mark.PENDING: "33", Mark.RUNNING: "36", Mark.HELD: "35", Mark.FAILED: "31",
+    Mark.TERMINAL: "1;31", Mark.NONE: "2",
+}  # fmt: skip
 
-    SUCCESS = ("●", "32", "success")
-    PENDING = ("○", "33", "pending")
-    RUNNING = ("◐", "36", "running")
-    HELD = ("‖", "35", "held")
-    FAILED = ("✗", "31", "failed")
-    TERMINAL = ("■", "1;31", "terminal")
-    NONE = ("·", "2", "never enqueued")
 
-    @property
-    def sign(self) -> str:
-        return str(self.value[0])
-
-    def coloured(self, *, color: bool, times: int = 1) -> str:
-        return f"\x1b[{self.value[1]}m{self.sign * times}{RESET}" if color else self.sign * times
+def _colored(one: Mark, *, color: bool, times: int = 1) -> str:
+    return f"\x1b[{COLORS[one]}m{one.sign * times}{RESET}" if color else one.sign * times
 
 
 class Cell(NamedTuple):
@@ -41,19 +31,6 @@ class Cell(NamedTuple):
     logical_date: date
     status: str
     schedule: str
-
-
-def mark(status: str, schedule: str) -> Mark:
-    """How a partition is shown."""
-    match schedule:
-        case ScheduleStatus.TERMINAL:
-            return Mark.TERMINAL
-        case ScheduleStatus.HELD if status != PartitionStatus.SUCCESS:
-            return Mark.HELD
-        case ScheduleStatus.OPEN if status != PartitionStatus.SUCCESS:
-            return Mark.RUNNING
-        case _:
-            return Mark[status.upper()]
 
 
 def grid(
@@ -119,7 +96,7 @@ def _runs(marks: Sequence[Mark], *, color: bool) -> Iterable[str]:
     begun = 0
     for number in range(1, len(marks) + 1):
         if number == len(marks) or marks[number] is not marks[begun]:
-            yield marks[begun].coloured(color=color, times=number - begun)
+            yield _colored(marks[begun], color=color, times=number - begun)
             begun = number
 
 
@@ -129,7 +106,7 @@ def _legend(rows: Iterable[Mapping[date, Mark]], *, color: bool) -> str:
         for one in row.values():
             counts[one] += 1
     named = [
-        f"{one.coloured(color=color)} {one.value[2]}" + (f" {counts[one]:,}" if counts[one] else "") for one in Mark
+        f"{_colored(one, color=color)} {one.meaning}" + (f" {counts[one]:,}" if counts[one] else "") for one in Mark
     ]
     return "  ".join(named)
 

@@ -46,7 +46,7 @@ class Answer:
     @property
     def operation(self) -> str | None:
         """The operation over many rows that was begun, if that is what was done."""
-        if self.status == 202 and isinstance(self.value, dict):
+        if self.status == 202 and isinstance(self.value, dict) and "operation_id" in self.value:
             return str(self.value["operation_id"])
         return None
 

@@ -10,7 +10,7 @@ PAGES = {
     "match": "/recovery/matches/{}",
     "candidate": "/recovery/matches/{}",
     "run": "/runs/{}",
-    "partition": "/partitions/{}",
+    "partition": "/partitions/one?key={}",
     "operation": "/operations/{}",
     "alert": "/alerts/{}",
 }

@@ -23,11 +23,14 @@ MAX_LINE = 200  # of one in a table
 # Statuses by what they ask of a reader. The word is always there: the colour only repeats it.
 TONES = {
     "good": ("RESOLVED", "AUTHORIZED", "SUCCEEDED", "REENTER_SUCCEEDED", "recovered", "succeeded", "success",
-             "accepted", "passed", "active", "ok", "sent", "DONE", "done", "recovered", "closed", "published"),
+             "accepted", "passed", "active", "ok", "sent", "DONE", "done", "recovered", "closed", "published",
+             "PASSED", "PASS", "AUTH", "REENTER", "MINTED"),
     "bad": ("EXHAUSTED", "FAILED", "CRASHED", "failed", "crashed", "rejected", "unrecovered", "stuck", "dead", "firing",
-            "error", "lost", "terminal", "STOPPED", "breached", "open_breaker", "ESCALATED"),
+            "error", "lost", "terminal", "STOPPED", "breached", "open_breaker", "ESCALATED",
+            "FAIL"),
     "wait": ("PARKED", "PENDING", "pending", "approved", "executing", "RETRY_PENDING", "warning", "open", "queued",
-             "PAUSED", "paused", "OPEN", "held", "no_data", "half_open"),
+             "PAUSED", "paused", "OPEN", "held", "no_data", "half_open", "waiting", "planning",
+             "running", "left"),
 }  # fmt: skip
 TONE_OF = {word: tone for tone, words in TONES.items() for word in words}
 

@@ -105,7 +105,7 @@ class Site:
         with self._callers.acting(signed.principal, page.authority) as tx:
             since = subscriptions.present_snapshot(tx)  # before anything is read: what comes later is sent live
             seen = Seen(
-                tx=tx, caller=signed.principal, path=request.url.path, query=request.url.query,
+                tx=tx, caller=signed.principal, path=_path(request), query=request.url.query,
                 params=request.path_params,
             )  # fmt: skip
             found = page.run(seen)
@@ -124,7 +124,7 @@ class Site:
         status: int = 200,
     ) -> Response:
         caller = None if signed is None else signed.principal
-        back = str(request.url.path) + (f"?{request.url.query}" if request.url.query else "")
+        back = _path(request) + (f"?{request.url.query}" if request.url.query else "")
 
         def button(name: str, label: str, /, back: str = back, **given: Any) -> Any:
             return None if caller is None else self._actions.button(caller, name, label, back, given)
@@ -133,7 +133,7 @@ class Site:
             return caller is not None and self._actions.may(caller, name)
 
         shared = {
-            "request_path": request.url.path, "here": back, "section": section, "sections": SECTIONS, "caller": caller,
+            "request_path": _path(request), "here": back, "section": section, "sections": SECTIONS, "caller": caller,
             "csrf": None if signed is None else signed.csrf, "theme": sessions.theme(request), "demo": self._demo,
             "keyed": self._callers.keyed, "button": button, "may": may, "problem": None, "done": self._done(request),
             "since": None,
@@ -329,11 +329,17 @@ class Site:
         return self._html(request, "refused.html", {"problem": refusal, "status": status}, signed=signed, status=status)
 
     def _to_sign_in(self, request: Request) -> Response:
-        back = str(request.url.path) + (f"?{request.url.query}" if request.url.query else "")
+        back = _path(request) + (f"?{request.url.query}" if request.url.query else "")
         if request.headers.get("sec-fetch-site") == "cross-site" and "again" not in request.query_params:
             # The browser keeps our cookie back when a link on another site is followed: ask again from here.
             return self._html(request, "again.html", {"back": sessions.after(back)}, signed=None)
         return _see_other(sessions.sign_in_path(back))
+
+
+def _path(request: Request) -> str:
+    """The path of a request as it was sent: names of rows in it may hold slashes, spaces and question marks."""
+    raw: bytes | None = request.scope.get("raw_path")
+    return raw.partition(b"?")[0].decode("ascii", "replace") if raw else quote(request.scope["path"])
 
 
 def _see_other(path: str) -> RedirectResponse:

@@ -65,8 +65,8 @@ def largest(
 ) -> Groups:
     """The largest groups of errors that match; closed and archived errors only with ``archived``.
 
-    Reads every error that matches: with millions this takes a few seconds. With ``newest`` it reads at most that number of
-    open errors, the newest ones, and knows the groups of these.
+    Reads every error that matches: with millions this takes a few seconds. With ``newest`` it reads at most that
+    number of open errors, the newest ones, and knows the groups of these.
     """
     errors = Q["newest" if newest else "all" if archived or ARCHIVED in asked.statuses else "open"]
     query = Q["groups"].format(errors=errors, matching=listing.Q["matching"])

@@ -31,8 +31,18 @@ from recoup.gate.batches import (
     refuse_completed,
     resume_batch,
 )
-from recoup.gate.funnel import Funnel, funnel
-from recoup.gate.history import AIR, AirEvent, CheckResult, evidence, history
+from recoup.gate.funnel import Funnel, funnel, funnel_among
+from recoup.gate.history import (
+    AIR,
+    AirEvent,
+    AttemptMade,
+    CheckResult,
+    Follower,
+    attempts_on,
+    evidence,
+    followers,
+    history,
+)
 from recoup.gate.intake import (
     Eligible,
     Exhausted,
@@ -47,13 +57,14 @@ from recoup.gate.intake import (
     retry_lag,
     verify_lag,
 )
-from recoup.gate.listing import list_intakes
+from recoup.gate.listing import Scanned, list_intakes, scan_intakes, status_text
 from recoup.verification.findings import Evidence
 
 __all__ = [
     "AIR",
     "AirEvent",
     "Attempt",
+    "AttemptMade",
     "Batch",
     "CheckResult",
     "Eligible",
@@ -61,12 +72,15 @@ __all__ = [
     "Exhausted",
     "Failed",
     "Finished",
+    "Follower",
     "Frozen",
     "Funnel",
     "Intake",
     "NewIntake",
     "Passed",
+    "Scanned",
     "add_intakes",
+    "attempts_on",
     "claim_attempts",
     "closing",
     "complete_batch",
@@ -77,9 +91,11 @@ __all__ = [
     "find_batch",
     "find_intakes",
     "finish_attempts",
+    "followers",
     "freeze",
     "freeze_lag",
     "funnel",
+    "funnel_among",
     "history",
     "intakes_of_batch",
     "lapsed",
@@ -92,6 +108,8 @@ __all__ = [
     "restart",
     "resume_batch",
     "retry_lag",
+    "scan_intakes",
+    "status_text",
     "sweep_crashed",
     "sweep_lag",
     "verify_lag",

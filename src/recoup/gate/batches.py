@@ -1,5 +1,6 @@
 """Batches: the import they came with, the recovery window, the freeze, the kill switch."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -16,6 +17,7 @@ from recoup.worker.duty import seconds
 
 Q = load("recoup.gate", "batches.sql")
 MAX_BATCH_ID_BYTES = 500
+MAX_COUNTED = 1_000  # companies of each batch that a list counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,23 @@ class Batch:
     paused_at: datetime | None
     paused_by: str | None
     pause_reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """The first companies of a batch, by status."""
+
+    batch_id: str
+    read: int
+    came_in: int  # without those that re-entered
+    passed: int
+    waiting: int
+    exhausted: int
+
+    @property
+    def is_all(self) -> bool:
+        """Whether the batch has no others."""
+        return self.read < MAX_COUNTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +154,13 @@ def list_batches(tx: Transaction, *, limit: int = 100, after: tuple[datetime, st
     at, last = after or (None, None)
     with tx.cursor(row_factory=class_row(Batch)) as cursor:
         return cursor.execute(Q["list_batches"], {"limit": limit, "at": at, "after": last}).fetchall()
+
+
+def counts(tx: Transaction, batches: Sequence[str]) -> dict[str, Counts]:
+    """The companies of these batches by status, for a list: of each batch the first ones are counted."""
+    with tx.cursor(row_factory=class_row(Counts)) as cursor:
+        given = {"batches": list(batches), "most": MAX_COUNTED}
+        return {one.batch_id: one for one in cursor.execute(Q["counts"], given, prepare=False)}
 
 
 def refuse_completed(batch: Batch) -> None:

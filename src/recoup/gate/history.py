@@ -48,6 +48,33 @@ class CheckResult:
     recorded_at: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptMade:
+    """One attempt on an intake."""
+
+    attempt_id: UUID
+    intake_id: UUID
+    attempt_number: int
+    status: str  # open, passed, failed or crashed
+    reason_code: str | None
+    worker: str
+    opened_at: datetime
+    lease_until: datetime
+    finished_at: datetime | None
+    payload_ref: str | None
+    reentered_as: UUID | None  # of a retry that passed: the new intake
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Follower:
+    """An intake that came of another one."""
+
+    intake_id: UUID
+    how: str  # reentered or restarted
+    status: str
+    created_at: datetime
+
+
 def history(tx: Transaction, intakes: Sequence[UUID]) -> list[AirEvent]:
     """Every event of these intakes, each intake's in the order in which they happened."""
     with tx.cursor(row_factory=class_row(AirEvent)) as cursor:
@@ -58,3 +85,15 @@ def evidence(tx: Transaction, intakes: Sequence[UUID]) -> list[CheckResult]:
     """What the checks found in every attempt on these intakes, in the order in which they ran."""
     with tx.cursor(row_factory=class_row(CheckResult)) as cursor:
         return cursor.execute(Q["evidence"], {"intakes": list(intakes)}).fetchall()
+
+
+def attempts_on(tx: Transaction, intakes: Sequence[UUID]) -> list[AttemptMade]:
+    """Every attempt on these intakes, each intake's in order."""
+    with tx.cursor(row_factory=class_row(AttemptMade)) as cursor:
+        return cursor.execute(Q["attempts"], {"intakes": list(intakes)}).fetchall()
+
+
+def followers(tx: Transaction, intake_id: UUID, *, limit: int = 20) -> list[Follower]:
+    """The intakes that came of one: its re-entry after a retry passed, and its restarts."""
+    with tx.cursor(row_factory=class_row(Follower)) as cursor:
+        return cursor.execute(Q["followers"], {"intake_id": intake_id, "limit": limit}).fetchall()

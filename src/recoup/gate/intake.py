@@ -6,7 +6,6 @@ from datetime import datetime
 from uuid import UUID
 
 from psycopg.rows import class_row
-from psycopg.sql import SQL
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
@@ -16,6 +15,7 @@ from recoup.refusals import InputRefused, LawRefused
 from recoup.worker.duty import seconds
 
 Q = load("recoup.gate", "intakes.sql")
+FIRST = UUID(int=0)
 MAX_TEXT = 500  # characters of a name, a domain, an address, a state
 
 
@@ -112,11 +112,20 @@ def eligible(tx: Transaction, *, limit: int = 100) -> list[Eligible]:
         return cursor.execute(Q["eligible"], {"limit": limit}).fetchall()
 
 
-def exhausted(tx: Transaction, *, batch_id: str | None = None, limit: int = 100) -> list[Exhausted]:
-    """Exhausted intakes: of one batch, or of all."""
-    query = Q["exhausted"].format(of_batch=SQL("and r.batch_id = %(batch_id)s") if batch_id is not None else SQL(""))
+def exhausted(
+    tx: Transaction, *, batch_id: str | None = None, limit: int = 100, after: tuple[str | None, UUID] | None = None
+) -> list[Exhausted]:
+    """Exhausted intakes: of one batch, or of all, those last that belong to none.
+
+    ``after``, batch and id of the last that was listed, gives the next page.
+    """
+    at, last = after or ("" if batch_id is None else batch_id, FIRST)
+    given = {
+        "at": at, "after": last, "of_one": batch_id is not None, "after_unbatched": last if at is None else FIRST,
+        "limit": limit,
+    }  # fmt: skip
     with tx.cursor(row_factory=class_row(Exhausted)) as cursor:
-        return cursor.execute(query, {"batch_id": batch_id, "limit": limit}).fetchall()
+        return cursor.execute(Q["exhausted"], given).fetchall()
 
 
 def restart(

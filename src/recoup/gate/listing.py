@@ -1,10 +1,12 @@
 """Reading companies: lists by batch, status and name, and finding one by name, domain or id. Changes nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from psycopg.rows import class_row, dict_row
+from psycopg.sql import SQL
 
 from recoup.database.connection import Transaction
 from recoup.database.queries import load
@@ -16,6 +18,17 @@ from recoup.gate.intake import Intake
 Q = load("recoup.gate", "find.sql")
 LAST = UUID(int=2**128 - 1)
 SEARCHED = 50_000  # intakes whose names are searched
+NONE: Mapping[str, SQL] = {}
+WINDOW = 20_000  # companies that one page of a search reads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scanned:
+    """A page of a search. ``next``: the last company that was searched, if more follow."""
+
+    intakes: list[Intake]
+    next: UUID | None
+    is_cut: bool  # the search ended before the page was full
 
 
 def list_intakes(
@@ -33,13 +46,37 @@ def list_intakes(
     """
     if batch_id is not None:
         find_batch(tx, batch_id)
-    given = {
+    return _intakes(tx, "list", limit=limit, **_conditions(batch_id, statuses, name, after))
+
+
+def scan_intakes(
+    tx: Transaction,
+    *,
+    batch_id: str | None = None,
+    statuses: Sequence[str] = (),
+    name: str | None = None,
+    limit: int = 100,
+    after: UUID | None = None,
+    window: int = WINDOW,
+) -> Scanned:
+    """The same in bounded steps: reads no more than a window of companies, however few of them match."""
+    given = _conditions(batch_id, statuses, name, after)
+    of_batch = SQL("" if batch_id is None else "and n.batch_id = %(batch_id)s")
+    found = _intakes(tx, "scan", {"of_batch": of_batch}, limit=limit, window=window, **given)
+    if len(found) >= limit:
+        return Scanned(intakes=found, next=found[-1].intake_id, is_cut=False)
+    to = Q["scanned_to"].format(of_batch=of_batch)
+    (last,) = tx.execute(to, {**given, "window": window}, prepare=False).fetchone() or (None,)
+    return Scanned(intakes=found, next=last, is_cut=last is not None)
+
+
+def _conditions(batch_id: str | None, statuses: Sequence[str], name: str | None, after: UUID | None) -> dict[str, Any]:
+    return {
         "batch_id": batch_id,
         "statuses": list(statuses) or None,
         "after": after or LAST,
-        **(dict.fromkeys(("from_lower", "to_lower")) if name is None else Wanted(text=name, limit=limit).texts),
+        **(dict.fromkeys(("from_lower", "to_lower")) if name is None else Wanted(text=name, limit=1).texts),
     }
-    return _intakes(tx, "list", limit=limit, **given)
 
 
 def status_text(intake: Intake) -> str:
@@ -77,10 +114,10 @@ def _search(tx: Transaction, wanted: Wanted) -> list[Found]:
     return list(map(_company, _intakes(tx, "by_text", limit=wanted.limit, text=wanted.text, newest=SEARCHED)))
 
 
-def _intakes(tx: Transaction, query: str, **given: Any) -> list[Intake]:
+def _intakes(tx: Transaction, query: str, parts: Mapping[str, SQL] = NONE, /, **given: Any) -> list[Intake]:
     with tx.cursor(row_factory=class_row(Intake)) as cursor:
         # Not prepared: planned for these values.
-        return cursor.execute(Q[query].format(intakes=Q["intakes"]), given, prepare=False).fetchall()
+        return cursor.execute(Q[query].format(intakes=Q["intakes"], **parts), given, prepare=False).fetchall()
 
 
 def _batches(tx: Transaction, wanted: Wanted) -> list[Found]:

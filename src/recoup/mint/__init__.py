@@ -5,6 +5,6 @@ transaction. Data stays where it was created: name and domain come from the inta
 original intake, and the identity belongs to the new one.
 """
 
-from recoup.mint.identities import AUTHORIZATIONS, SUBSCRIPTION, Identity, identities, mint, mint_lag
+from recoup.mint.identities import AUTHORIZATIONS, SUBSCRIPTION, Identity, identities, identities_of, mint, mint_lag
 
-__all__ = ["AUTHORIZATIONS", "SUBSCRIPTION", "Identity", "identities", "mint", "mint_lag"]
+__all__ = ["AUTHORIZATIONS", "SUBSCRIPTION", "Identity", "identities", "identities_of", "mint", "mint_lag"]

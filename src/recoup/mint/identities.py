@@ -1,5 +1,6 @@
 """Identities: minted from AUTH events, each lineage once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -83,6 +84,12 @@ def identities(tx: Transaction, *, limit: int = 100, after: UUID | None = None) 
     """Identities, newest first. ``after``, the id of the last one, gives the next page."""
     with tx.cursor(row_factory=class_row(Identity)) as cursor:
         return cursor.execute(Q["identities"], {"limit": limit, "after": after}).fetchall()
+
+
+def identities_of(tx: Transaction, intakes: Sequence[UUID]) -> list[Identity]:
+    """The identities that were minted for these intakes."""
+    with tx.cursor(row_factory=class_row(Identity)) as cursor:
+        return cursor.execute(Q["of_intakes"], {"intakes": list(intakes)}).fetchall()
 
 
 def _say_what_was_passed_over(tx: Transaction, intakes: list[UUID], minted: tuple[Identity, ...]) -> None:

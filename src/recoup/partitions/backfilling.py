@@ -1,7 +1,7 @@
 """Backfills: many partitions asked for as one, planned in chunks, with progress, pause, resume and cancel."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -26,6 +26,8 @@ CHUNK = 10_000
 HOLD_BATCH = 1_000
 MAX_MEMBERS = 5_000_000
 DEFAULT_PRIORITY = 5
+SAMPLE = 1_000  # members of one backfill that a page counts
+WINDOW = 20_000  # members that one page searches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,23 @@ class Backfill:
     def ended(self) -> int:
         """How many members have ended, or were left as they were."""
         return self.succeeded + self.failed + self.terminal + self.cancelled + self.left
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A partition of a backfill: how it was found when it was planned, and how it ended."""
+
+    place: int
+    found: str
+    status: str
+    other: UUID | None  # the backfill that has it
+    ended_at: datetime | None
+    partition_id: int | None
+    source: str | None
+    customer_id: str | None
+    query_name: str | None
+    logical_date: date | None
+    error_message: str | None
 
 
 def checked(selection: Selection) -> Selection:
@@ -244,9 +263,44 @@ def backfills(
         return cursor.execute(Q["list"], given).fetchall()
 
 
+def progress(
+    tx: Transaction, *, only: UUID | None = None, open_only: bool = False, limit: int = 50, sample: int = SAMPLE
+) -> list[Backfill]:
+    """The same for a page, which counts no more than a sample: of a larger backfill the counts are estimates."""
+    given: Mapping[str, Any] = {"only": only, "open_only": open_only, "limit": limit, "sample": sample}
+    with tx.cursor(row_factory=class_row(Backfill)) as cursor:
+        found = cursor.execute(Q["progress"], given, prepare=False).fetchall()
+    return [_scaled(one, sample) for one in found]
+
+
+def _scaled(one: Backfill, sample: int) -> Backfill:
+    if one.planned <= sample:
+        return one
+    names = ("waiting", "held", "succeeded", "failed", "terminal", "cancelled", "left")
+    return replace(one, **{name: round(getattr(one, name) * one.planned / sample) for name in names})
+
+
+def members(
+    tx: Transaction, backfill: UUID, *, status: str | None = None, limit: int = 100, after: int = 0,
+    window: int = WINDOW,
+) -> list[Member]:  # fmt: skip
+    """The next members of a backfill, in the order of its plan, of those in a window of places after one."""
+    given = {"backfill": backfill, "status": status, "limit": limit, "after": after, "window": window}
+    with tx.cursor(row_factory=class_row(Member)) as cursor:
+        return cursor.execute(Q["members"], given, prepare=False).fetchall()
+
+
 def show(tx: Transaction, backfill: UUID) -> Backfill:
     """One backfill."""
-    found = backfills(tx, only=backfill)
+    return _only(backfill, backfills(tx, only=backfill))
+
+
+def show_progress(tx: Transaction, backfill: UUID, *, sample: int = SAMPLE) -> Backfill:
+    """One backfill, for a page."""
+    return _only(backfill, progress(tx, only=backfill, sample=sample))
+
+
+def _only(backfill: UUID, found: Sequence[Backfill]) -> Backfill:
     if not found:
         raise _unknown(backfill)
     return found[0]

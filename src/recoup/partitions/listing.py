@@ -198,7 +198,7 @@ def list_partitions(
     """Partitions, in the order of source, query, customer and day. ``after``, the last listed, gives the next page."""
     source, customer, query, day = after or (None, None, None, None)
     given = {"after_source": source, "after_query": query, "after_customer": customer, "after_day": day}
-    return [Listed(**_with_tuple(row)) for row in _rows(tx, "list", selection, limit, given)]
+    return [Listed(**with_tuple(row)) for row in _rows(tx, "list", selection, limit, given)]
 
 
 def cells(tx: Transaction, selection: Selection, *, limit: int) -> list[tuple[str, str, str, date, str, str]]:
@@ -239,9 +239,15 @@ def history(tx: Transaction, selection: Selection, *, limit: int = 1000) -> list
     return found
 
 
-def terminal(tx: Transaction, selection: Selection, *, limit: int = 100) -> list[Terminal]:
-    """Partitions that are given up, the latest first, with their causes."""
-    return [Terminal(**_with_tuple(row)) for row in _rows(tx, "terminal", selection, limit)]
+def terminal(
+    tx: Transaction, selection: Selection, *, limit: int = 100, after: tuple[datetime, int] | None = None
+) -> list[Terminal]:
+    """Partitions that are given up, the latest first, with their causes.
+
+    ``after``, terminal_at and partition_id of the last that was listed, gives the next page.
+    """
+    at, last = after or (None, None)
+    return [Terminal(**with_tuple(row)) for row in _rows(tx, "terminal", selection, limit, {"at": at, "id": last})]
 
 
 def terminal_causes(tx: Transaction, selection: Selection) -> dict[str, int]:
@@ -280,7 +286,7 @@ def _rows(
         return cursor.execute(matching(query, Q), given, prepare=False).fetchall()
 
 
-def _with_tuple(row: dict[str, Any]) -> dict[str, Any]:
+def with_tuple(row: dict[str, Any]) -> dict[str, Any]:
     causes = row["terminal_causes"]
     return {**row, "terminal_causes": None if causes is None else tuple(causes)}
 

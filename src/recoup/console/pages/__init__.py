@@ -4,14 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from recoup.console.declare import Section
+from recoup.console.pages.backfills import PARTITIONS
 from recoup.console.pages.errors import ERRORS
 from recoup.console.pages.finding import FINDING
+from recoup.console.pages.gate import GATE
 from recoup.console.pages.operations import OPERATIONS
 from recoup.console.pages.overview import OVERVIEW, errors_by_hour
 from recoup.console.pages.why import WHY
 from recoup.database.connection import Transaction
 
-SECTIONS: Sequence[Section] = (OVERVIEW, ERRORS, OPERATIONS, WHY, FINDING)
+SECTIONS: Sequence[Section] = (OVERVIEW, ERRORS, GATE, PARTITIONS, OPERATIONS, WHY, FINDING)
 
 # What scripts draw: times in seconds, and series of as many values.
 PLOTS: Mapping[str, Callable[[Transaction], Mapping[str, Any]]] = {"errors": errors_by_hour}

@@ -43,6 +43,20 @@ select b.batch_id, b.status, b.imported_at, b.completed_at, b.batch_freeze_at, b
  order by b.imported_at desc, b.batch_id
  limit %(limit)s;
 
+-- name: counts
+-- Of each batch the first intakes: a list of batches reads no more, however large they are.
+select b.batch_id, c.read, c.came_in, c.passed, c.waiting, c.exhausted
+  from unnest(%(batches)s::text[]) b (batch_id)
+ cross join lateral (
+   select count(*) as read,
+          count(*) filter (where i.reentered_from is null) as came_in,
+          count(*) filter (where i.status in ('AUTHORIZED', 'REENTER_SUCCEEDED')
+                             and i.reentered_from is null) as passed,
+          count(*) filter (where i.status in ('PENDING', 'FAILED')) as waiting,
+          count(*) filter (where i.status = 'EXHAUSTED') as exhausted
+     from (select i.status, i.reentered_from from cl.gate_zero_intake i
+            where i.batch_id = b.batch_id order by i.intake_id limit %(most)s) i) c;
+
 -- name: freeze_batches
 -- A batch that somebody holds is left for the next time.
 with t as materialized (select recoup.now() as now_)

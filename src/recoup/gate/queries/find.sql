@@ -56,3 +56,24 @@ select {intakes}
         or lower(i.company_name) ~>=~ %(from_lower)s and lower(i.company_name) ~<~ %(to_lower)s
         or lower(i.company_domain) ~>=~ %(from_lower)s and lower(i.company_domain) ~<~ %(to_lower)s)
  order by i.intake_id desc limit %(limit)s;
+
+-- name: scan
+-- The same, in a window of the newest companies: where few match, a page ends before it is full.
+select {intakes}
+ where i.intake_id in (
+   select n.intake_id
+     from (select n.intake_id, n.status, n.company_name, n.company_domain from cl.gate_zero_intake n
+            where n.intake_id < %(after)s {of_batch}
+            order by n.intake_id desc limit %(window)s) n
+    where (%(statuses)s::text[] is null or n.status = any(%(statuses)s::text[]))
+      and (%(from_lower)s::text is null
+           or lower(n.company_name) ~>=~ %(from_lower)s and lower(n.company_name) ~<~ %(to_lower)s
+           or lower(n.company_domain) ~>=~ %(from_lower)s and lower(n.company_domain) ~<~ %(to_lower)s)
+    order by n.intake_id desc limit %(limit)s)
+ order by i.intake_id desc;
+
+-- name: scanned_to
+-- The last of the companies that were searched; none: all were.
+select n.intake_id from cl.gate_zero_intake n
+ where n.intake_id < %(after)s {of_batch}
+ order by n.intake_id desc offset %(window)s - 1 limit 1;

@@ -63,17 +63,29 @@ select r.recovery_id, r.intake_id, r.attempt_count, i.company_name, r.next_eligi
  limit %(limit)s;
 
 -- name: exhausted
--- Of one batch, or of all, batch by batch. Why it ended is the last thing that AIR says of it.
+-- Of one batch, or of all, batch by batch. Why it ended is the last thing that AIR says of it. A page continues within
+-- the batch of the last one shown, then with other batches, then with what belongs to none: each along the index.
 select r.intake_id, i.company_name, r.batch_id, r.failure_reason, r.attempt_count, e.ended_by, e.ended_at,
        later.restarted_as
-  from cl.gate_zero_recovery r
+  from ((select r.intake_id, r.batch_id, r.failure_reason, r.attempt_count from cl.gate_zero_recovery r
+          where r.status = 'EXHAUSTED' and r.batch_id = %(at)s::text and r.intake_id > %(after)s
+          order by r.intake_id limit %(limit)s)
+        union all
+        (select r.intake_id, r.batch_id, r.failure_reason, r.attempt_count from cl.gate_zero_recovery r
+          where not %(of_one)s and r.status = 'EXHAUSTED' and r.batch_id > %(at)s::text
+          order by r.batch_id, r.intake_id limit %(limit)s)
+        union all
+        (select r.intake_id, r.batch_id, r.failure_reason, r.attempt_count from cl.gate_zero_recovery r
+          where not %(of_one)s and r.status = 'EXHAUSTED' and r.batch_id is null
+            and r.intake_id > %(after_unbatched)s
+          order by r.intake_id limit %(limit)s)
+        order by batch_id, intake_id limit %(limit)s) r
  cross join lateral (select i.company_name from cl.gate_zero_intake i where i.intake_id = r.intake_id limit 1) i
   left join lateral (select a.reason_code as ended_by, a.event_timestamp as ended_at from cl.gate_zero_air a
                       where a.entity_id = r.intake_id order by a.event_timestamp desc limit 1) e on true
   left join lateral (select i.intake_id as restarted_as from cl.gate_zero_intake i
                       where i.retry_of = r.intake_id limit 1) later on true
- where r.status = 'EXHAUSTED' {of_batch}
- order by r.batch_id
+ order by r.batch_id, r.intake_id
  limit %(limit)s;
 
 -- name: verify_lag

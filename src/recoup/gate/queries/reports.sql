@@ -39,3 +39,51 @@ select a.reason_code, count(*)
  where a.event_type = 'FAIL' and (%(batch_id)s::text is null or a.batch_id = %(batch_id)s::text)
  group by a.reason_code
  order by count(*) desc, a.reason_code;
+
+-- name: attempts
+-- Every attempt on these intakes: at most three each.
+select a.attempt_id, a.intake_id, a.attempt_number, a.status, a.reason_code, a.worker, a.opened_at, a.lease_until,
+       a.finished_at, a.payload_ref, a.reentered_as
+  from cl.gate_zero_attempt a
+ where a.intake_id = any(%(intakes)s::uuid[])
+ order by a.intake_id, a.attempt_number;
+
+-- name: followers
+-- The intakes that came of one: its re-entry, and its restarts.
+(select i.intake_id, 'reentered' as how, i.status, i.created_at
+   from cl.gate_zero_intake i where i.reentered_from = %(intake_id)s limit 1)
+union all
+(select i.intake_id, 'restarted', i.status, i.created_at
+   from cl.gate_zero_intake i where i.retry_of = %(intake_id)s order by i.intake_id limit %(limit)s);
+
+-- name: funnel_among
+-- Of the first intakes of a batch: a page reads no more, however large the batch is.
+with chosen as materialized (
+  select i.intake_id, i.status, i.reentered_from from cl.gate_zero_intake i
+   where i.batch_id = %(batch_id)s order by i.intake_id limit %(most)s)
+select count(*) filter (where s.reentered_from is null),
+       count(*) filter (where s.status = 'AUTHORIZED' and s.reentered_from is null),
+       count(*) filter (where s.status = 'REENTER_SUCCEEDED'),
+       count(*) filter (where s.status = 'PENDING'),
+       count(*) filter (where s.status = 'FAILED'),
+       count(*) filter (where s.status = 'EXHAUSTED'),
+       count(*) filter (where m.minted),
+       count(*) filter (where a.open),
+       count(*)
+  from chosen s
+  left join lateral (select true as minted from cl.company_identity c
+                      where s.status = 'AUTHORIZED' and c.intake_id = s.intake_id limit 1) m on true
+  left join lateral (select true as open from cl.gate_zero_attempt a
+                      where s.status in ('PENDING', 'FAILED') and a.intake_id = s.intake_id and a.status = 'open'
+                      limit 1) a on true;
+
+-- name: failures_among
+with chosen as materialized (
+  select i.intake_id from cl.gate_zero_intake i
+   where i.batch_id = %(batch_id)s order by i.intake_id limit %(most)s)
+select a.reason_code, count(*)
+  from chosen s
+ cross join lateral (select a.reason_code from cl.gate_zero_attempt a
+                      where a.intake_id = s.intake_id and a.status in ('failed', 'crashed') limit 3) a
+ group by a.reason_code
+ order by count(*) desc, a.reason_code;

@@ -44,5 +44,9 @@ select c.sovereign_company_id, c.intake_id, c.company_name, c.company_domain, c.
  order by m.seq desc
  limit %(limit)s;
 
+-- name: of_intakes
+select c.sovereign_company_id, c.intake_id, c.company_name, c.company_domain, c.minted_at
+  from cl.company_identity c where c.intake_id = any(%(intakes)s::uuid[]) order by c.minted_at, c.intake_id;
+
 -- name: minted_already
 select count(*) from cl.company_identity c where c.intake_id = any(%(intakes)s::uuid[]);

@@ -64,6 +64,44 @@ select b.backfill_id, b.status, b.selection ->> 'source' as source,
     where i.backfill_id = b.backfill_id) c
  order by b.created_at desc, b.backfill_id desc;
 
+-- name: progress
+-- The same for a page: of a large backfill the members at evenly spread places, so that a page reads no more of it.
+select b.backfill_id, b.status, b.selection ->> 'source' as source,
+       array(select jsonb_array_elements_text(b.selection -> 'queries')) as queries,
+       jsonb_array_length(b.selection -> 'customers') as customers, (b.selection ->> 'from')::date as first,
+       (b.selection ->> 'to')::date as last, b.expected, b.planned, c.waiting, c.held, c.succeeded, c.failed,
+       c.terminal, c.cancelled, c.left, b.reason, b.requested_by, b.created_at, b.updated_at, b.ended_at
+  from (select b.*, least(b.planned, %(sample)s) as read from partitions.backfill b
+         where (%(only)s::uuid is null or b.backfill_id = %(only)s) and (not %(open_only)s or b.ended_at is null)
+         order by b.created_at desc, b.backfill_id desc limit %(limit)s) b
+ cross join lateral (
+   select count(*) filter (where i.status = 'waiting') as waiting,
+          count(*) filter (where i.status = 'waiting' and s.held) as held,
+          count(*) filter (where i.status = 'succeeded') as succeeded,
+          count(*) filter (where i.status = 'failed') as failed,
+          count(*) filter (where i.status = 'terminal') as terminal,
+          count(*) filter (where i.status = 'cancelled') as cancelled,
+          count(*) filter (where i.status = 'left') as left
+     from generate_series(1, b.read) n
+    cross join lateral (select i.status, i.partition_id from partitions.backfill_item i
+                         where i.backfill_id = b.backfill_id
+                           and i.place = (1 + (n - 1)::bigint * b.planned / b.read)::integer limit 1) i
+     left join lateral (select true as held from partitions.schedule s
+                         where i.status = 'waiting' and s.partition_id = i.partition_id and s.status = 'held'
+                         limit 1) s on true) c
+ order by b.created_at desc, b.backfill_id desc;
+
+-- name: members
+-- The next members in a status, in a window of places.
+select i.place, i.found, i.status, i.other, i.ended_at, i.partition_id, p.source, p.customer_id, p.query_name,
+       p.logical_date, p.error_message
+  from (select i.* from partitions.backfill_item i
+         where i.backfill_id = %(backfill)s and i.place > %(after)s and i.place <= %(after)s + %(window)s
+         order by i.place) i
+  left join lateral (select * from partitions.partition_state p where p.partition_id = i.partition_id limit 1) p on true
+ where %(status)s::text is null or i.status = %(status)s::text
+ order by i.place limit %(limit)s;
+
 -- name: left_out
 select i.found, i.other, count(*) from partitions.backfill_item i
  where i.backfill_id = %(backfill)s and i.status = 'left' group by 1, 2 order by 3 desc limit %(limit)s;

@@ -30,13 +30,15 @@ with recursive found as (
 select f.source, f.query_name from found f;
 
 -- name: never_enqueued
--- Of these days and customers of queries, those without a row.
+-- Of these days and customers of queries, those without a row. Each is looked up by its key, however many rows there
+-- are.
 select g.source, g.customer_id, g.query_name, d.day::date
   from unnest(%(sources)s::text[], %(queries)s::text[], %(customers)s::text[], %(firsts)s::date[], %(lasts)s::date[])
        g (source, query_name, customer_id, first, last)
  cross join generate_series(g.first::timestamp, g.last::timestamp, interval '1 day') d (day)
- where not exists (select from partitions.partition_state s
-                    where s.source = g.source and s.customer_id = g.customer_id and s.query_name = g.query_name
-                      and s.logical_date = d.day::date)
+  left join lateral (select true as there from partitions.partition_state s
+                      where s.source = g.source and s.customer_id = g.customer_id and s.query_name = g.query_name
+                        and s.logical_date = d.day::date limit 1) s on true
+ where s.there is null
  order by 1, 3, 2, 4
  limit %(limit)s;

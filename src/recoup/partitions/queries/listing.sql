@@ -90,6 +90,7 @@ select p.partition_id, p.source, p.customer_id, p.query_name, p.logical_date, s.
   join partitions.schedule s on s.partition_id = p.partition_id
   left join partitions.attempt a on a.partition_id = p.partition_id and a.number = p.attempt_count
  where s.status = 'terminal' and {matching}
+   and (%(at)s::timestamptz is null or s.terminal_at <= %(at)s and (s.terminal_at < %(at)s or p.partition_id > %(id)s))
  order by s.terminal_at desc, p.partition_id
  limit %(limit)s;
 
