@@ -6,6 +6,7 @@ import http.client
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from recoup.console.declare import Page, Seen
@@ -33,8 +34,8 @@ def reading(trial: Trial) -> Stage:
         while True:
             took: dict[str, dict[str, list[float]]] = {path: {OURS: [], RAW: []} for path in PATHS}
             for path in PATHS * trial.units:
-                took[path][OURS].append(_timed(lambda path=path: _over_http(client, path, token)))
-                took[path][RAW].append(_timed(lambda path=path: _queries(trial, path)))
+                took[path][OURS].append(_timed(partial(_over_http, client, path, token)))
+                took[path][RAW].append(_timed(partial(_queries, trial, path)))
             yield took
 
 

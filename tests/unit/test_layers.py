@@ -19,7 +19,7 @@ LIBRARIES = {
     "reasons",
     "expressions",
 }  # know no database, and serve domains
-TOP = {"domains", "adapters", "api", "cli", "client", "in_process", "new_project"}
+TOP = {"domains", "adapters", "api", "cli", "client", "console", "in_process", "new_project"}
 # Imported where it is used because its packages are an extra, not because of a circle.
 EXTRAS = {("gate", "verification")}
 

@@ -411,7 +411,7 @@ comment on column cl.gate_zero_intake.reentered_from is 'The failed intake whose
 comment on column cl.gate_zero_intake.retry_of is 'The exhausted intake that was restarted as this one.';
 comment on column cl.gate_zero_intake.created_at is 'When it was imported.';
 comment on column cl.gate_zero_intake.updated_at is 'When its status last changed.';
-CREATE INDEX gate_zero_intake_batch ON cl.gate_zero_intake USING btree (batch_id);
+CREATE INDEX gate_zero_intake_batch ON cl.gate_zero_intake USING btree (batch_id, intake_id);
 CREATE INDEX gate_zero_intake_domain ON cl.gate_zero_intake USING btree (lower(company_domain) text_pattern_ops) WHERE company_domain IS NOT NULL;
 CREATE INDEX gate_zero_intake_name ON cl.gate_zero_intake USING btree (lower(company_name) text_pattern_ops);
 CREATE INDEX gate_zero_intake_pending ON cl.gate_zero_intake USING btree (created_at, intake_id) WHERE status = 'PENDING'::text;
@@ -480,7 +480,7 @@ comment on column cl.gate_zero_recovery.created_at is 'Timestamp when recovery r
 comment on column cl.gate_zero_recovery.updated_at is 'Timestamp of last update.';
 CREATE INDEX gate_zero_recovery_active_batch ON cl.gate_zero_recovery USING btree (batch_id) WHERE status = 'ACTIVE'::text;
 CREATE INDEX gate_zero_recovery_eligible ON cl.gate_zero_recovery USING btree (next_eligible_at) WHERE status = 'ACTIVE'::text;
-CREATE INDEX gate_zero_recovery_exhausted_batch ON cl.gate_zero_recovery USING btree (batch_id) WHERE status = 'EXHAUSTED'::text;
+CREATE INDEX gate_zero_recovery_exhausted_batch ON cl.gate_zero_recovery USING btree (batch_id, intake_id) WHERE status = 'EXHAUSTED'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON cl.gate_zero_recovery REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION cl.guard_gate_zero_recovery_births('cl.gate_zero_recovery');
 alter table cl.gate_zero_recovery enable always trigger a_guard_births;
 CREATE TRIGGER a_guard_exits AFTER DELETE ON cl.gate_zero_recovery REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_exits('cl.gate_zero_recovery');

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from recoup.alerts.policy import AlertPolicy
 from recoup.api import cursors
 from recoup.api.answers import page
 from recoup.api.routes.errors import ErrorFilter, ErrorsAsked, QueueAsked
@@ -64,8 +65,6 @@ def queue(seen: Seen) -> Context:
 @ERRORS.page("/errors/metrics", "errors/metrics.html")
 def measured(seen: Seen) -> Context:
     """The metrics of the last 24 hours against their thresholds, and trends."""
-    from recoup.alerts.policy import AlertPolicy
-
     found = metrics.metrics(seen.tx)
     return {
         "metrics": found,
