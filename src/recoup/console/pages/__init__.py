@@ -8,9 +8,11 @@ from recoup.console.pages.errors import ERRORS
 from recoup.console.pages.finding import FINDING
 from recoup.console.pages.operations import OPERATIONS
 from recoup.console.pages.overview import OVERVIEW, errors_by_hour
+from recoup.console.pages.recovery import RECOVERY
+from recoup.console.pages.runs import RUNS
 from recoup.database.connection import Transaction
 
-SECTIONS: Sequence[Section] = (OVERVIEW, ERRORS, OPERATIONS, FINDING)
+SECTIONS: Sequence[Section] = (OVERVIEW, ERRORS, RECOVERY, RUNS, OPERATIONS, FINDING)
 
 # What scripts draw: times in seconds, and series of as many values.
 PLOTS: Mapping[str, Callable[[Transaction], Mapping[str, Any]]] = {"errors": errors_by_hour}

@@ -2,6 +2,7 @@
 
 from recoup import find
 from recoup.console.declare import Context, Section, Seen
+from recoup.console.pages import recovery
 from recoup.domain import finders
 from recoup.domains import DOMAINS
 from recoup.refusals import Refusal
@@ -11,8 +12,7 @@ FINDING = Section(name="find", title="Find")
 PLACES = {
     "error": "/errors/{}",
     "run": "/runs/{}",
-    "match": "/recovery/matches/{}",
-    "candidate": "/recovery/matches/{}",
+    **recovery.PLACES,
     "company": "/gate/companies/{}",
     "entity": "/entity/{}",
     "operation": "/operations/{}",
