@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -34,7 +35,7 @@ def stage(db: Database) -> Stage:
     return Stage(db)
 
 
-def started(stage: Stage, kind: str, **more: object) -> running.Started:
+def started(stage: Stage, kind: str, **more: Any) -> running.Started:
     with stage.db.transaction(Authority.RUNNER) as tx:
         return running.start(tx, [NewRun(kind=kind, **more)], owner="host-1")[0]
 
