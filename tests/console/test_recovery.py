@@ -118,21 +118,19 @@ def test_selected_candidates_are_decided_together(opened: Open, stage: Stage, ve
 
 
 def test_a_candidate_that_changed_since_it_was_shown_is_refused(opened: Open, stage: Stage) -> None:
-    match = waiting(stage)
+    (match,) = stage.outside()
+    stage.settle(executing=False)
     page = opened(f"/recovery?source={stage.match(match)['source']}")
-    page.get_by_role("link", name="Approve …").click()
-    expect(page.get_by_label("Reason")).to_be_visible()
-    stage.revoke(stage.candidate(match)["scope_id"])
-    stage.settle(executing=False)
-    stage.scope(match)
-    stage.settle(executing=False)
-    page.get_by_label("Reason").fill("looks good")
-    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(page.locator("li.candidate")).to_contain_text("none that allows it")
+    page.get_by_role("link", name="Reject …").click()
+    page.get_by_label("Reason").fill("nobody may do that")
+    stage.scope(match)  # now it can be executed: that is another decision
+    page.get_by_role("button", name="Reject", exact=True).click()
     alert = page.get_by_role("alert")
-    expect(alert).to_contain_text("Refused")
+    expect(alert).to_contain_text("It has changed since it was shown.")
     expect(alert).to_contain_text("Next:")
-    assert page.get_by_label("Reason").input_value() == "looks good"
-    assert all(one["status"] != "approved" for one in stage.candidates(match))
+    assert page.get_by_label("Reason").input_value() == "nobody may do that"
+    assert stage.candidate(match)["status"] == "pending"
 
 
 def test_of_selected_ones_each_refusal_is_shown(opened: Open, stage: Stage) -> None:

@@ -110,7 +110,7 @@ def calibration(
 ) -> Calibration:
     """How confidence compares with what happened, for candidates that ended within the last days.
 
-    ``newest``: of these, only those among the newest candidates, so many, whatever their status.
+    ``newest``: only of the N newest candidates, whatever their status.
     """
     if not 1 <= days <= MAX_DAYS:
         raise InputRefused("days_out_of_range", f"{days} days.", f"Ask for 1 to {MAX_DAYS}.", days=days)

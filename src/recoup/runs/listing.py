@@ -81,7 +81,7 @@ def list_runs(
 
 
 def show(tx: Transaction, run_id: UUID, *, latest: int | None = None) -> Shown:
-    """A run, with its trace; or a refusal. ``latest``: only so many events, the newest, and the beginning of each."""
+    """A run, with its trace; or a refusal. ``latest``: only the N newest events, with the beginning of each reason."""
     with tx.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(Q["show"], {"run": run_id}).fetchone()
     if row is None:

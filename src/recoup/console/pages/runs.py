@@ -37,7 +37,7 @@ def silent(seen: Seen) -> Context:
 
 @RUNS.page("/runs/{run_id}", "runs/one.html")
 def one(seen: Seen) -> Context:
-    """One run: its status, its trace, what it was a retry of, and how recovery goes on."""
+    """One run: its status, its trace, what it was a retry of, and what recovers it."""
     found = listing.show(seen.tx, as_id(seen.params["run_id"], "run"), latest=LATEST)
     return {
         "run": found,

@@ -4,7 +4,7 @@
 recovery.candidate
 
 -- name: newest
--- At most so many are read, however many there are.
+-- It reads no more than these, however many there are.
 (select c.* from recovery.candidate c order by c.candidate_id desc limit %(newest)s)
 
 -- name: groups
