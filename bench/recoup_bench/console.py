@@ -61,14 +61,14 @@ def _timed(act: Callable[[], None]) -> float:
 
 def over_http(trial: Trial) -> Timed:
     """The slowest of twenty of each page, compared with the slowest of twenty of its queries."""
-    return _told(trial, OURS)
+    return _summed(trial, OURS)
 
 
-def queries_alone(trial: Trial) -> Timed:
-    return _told(trial, RAW)
+def by_queries(trial: Trial) -> Timed:
+    return _summed(trial, RAW)
 
 
-def _told(trial: Trial, side: str) -> Timed:
+def _summed(trial: Trial, side: str) -> Timed:
     took: dict[str, dict[str, list[float]]] = trial.rows
     shown: dict[str, Any] = {f"ms{path}": 1000 * _p95(one[side]) for path, one in took.items()}
     shown["p95_ratio"] = max(_p95(one[side]) / _p95(one[RAW]) for one in took.values())
@@ -82,6 +82,6 @@ def _p95(values: list[float]) -> float:
 
 CONSOLE = Workload(
     name="console-pages", description="open pages of the console, compared with their queries (as raw)",
-    unit="pages", k=1, stage=reading, ours=over_http, raw=queries_alone, aims=(Aim(metric="p95_ratio", most=3),),
+    unit="pages", k=1, stage=reading, ours=over_http, raw=by_queries, aims=(Aim(metric="p95_ratio", most=3),),
     full=Size(batches=20, idle=1_000_000, rounds=5), quick=small(batches=5, idle=100_000, rounds=3),
 )  # fmt: skip

@@ -20,9 +20,9 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 PATIENCE_MS = 30_000  # on a busy machine
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One browser for all tests of a worker."""
+    """One browser for the tests here. It runs a loop of its own in this thread, so it ends before other tests begin."""
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
     with sync_playwright() as playwright:

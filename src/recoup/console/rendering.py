@@ -44,7 +44,7 @@ def environment() -> Environment:
     )  # fmt: skip
     made.filters |= {
         "text": text, "line": line, "number": number, "share": share, "time": time, "ago": ago, "until": until,
-        "span": formatting.duration, "tone": tone, "pretty": pretty, "segment": segment,
+        "span": formatting.duration, "tone": tone, "pretty": pretty, "compact": compact, "segment": segment,
         "plural": formatting.plural,
     }  # fmt: skip
     made.globals |= {"static": files.path_of, "draw": drawing}
@@ -131,6 +131,11 @@ def tone(status: object) -> str:
 def segment(value: object) -> str:
     """A value as a part of a path."""
     return quote(str(value), safe="")
+
+
+def compact(value: object, most: int = 1000) -> str:
+    """Data as JSON in one line."""
+    return line(json.dumps(value, default=str, ensure_ascii=False), most)
 
 
 def pretty(value: object, most: int = 20_000) -> str:

@@ -101,17 +101,26 @@ def _bin(number: int, groups: Sequence[Group]) -> Bin:
 
 
 def calibration(
-    tx: Transaction, *, action: str | None = None, source: str | None = None, days: int = 90
+    tx: Transaction,
+    *,
+    action: str | None = None,
+    source: str | None = None,
+    days: int = 90,
+    newest: int | None = None,
 ) -> Calibration:
-    """How confidence compares with what happened, for candidates that ended within the last days."""
+    """How confidence compares with what happened, for candidates that ended within the last days.
+
+    ``newest``: only of the N newest candidates, whatever their status.
+    """
     if not 1 <= days <= MAX_DAYS:
         raise InputRefused("days_out_of_range", f"{days} days.", f"Ask for 1 to {MAX_DAYS}.", days=days)
-    given: dict[str, Any] = {"action": action, "source": source, "days": days, "bins": BINS}
+    given: dict[str, Any] = {"action": action, "source": source, "days": days, "bins": BINS, "newest": newest}
     for what in (action, source):
         if what is not None and "\0" in what:
             raise InputRefused("text_has_nul", f"{what[:50]!r} holds a NUL character.", "Remove it.")
     with tx.cursor(row_factory=class_row(Group)) as cursor:
-        groups = cursor.execute(Q["groups"], given, prepare=False).fetchall()
+        query = Q["groups"].format(candidates=Q["all" if newest is None else "newest"])
+        groups = cursor.execute(query, given, prepare=False).fetchall()
     if action is not None and not groups:  # an action that was removed still has its outcomes
         versions.active(tx).policy[RecoveryPolicy].action(action)
     # What only manages the impact succeeds when it is done: that is not compared with what makes a failure go away.

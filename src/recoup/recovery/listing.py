@@ -13,6 +13,7 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors.inputs import shown
 from recoup.recovery.confidence import shares
+from recoup.recovery.estimate import explain
 from recoup.recovery.policy import RecoveryPolicy
 from recoup.recovery.recommending import applicable
 from recoup.recovery.review import MATCHING
@@ -213,6 +214,12 @@ def matches(
     return _rows(tx, Match, query.format(columns=Q["match_columns"], matching=Q["matching"]), given)
 
 
+def matches_of(tx: Transaction, kind: SubjectKind, ref: str, *, limit: int = 10) -> list[Match]:
+    """The matches of one subject, newest first."""
+    given = {"kind": kind.value, "ref": _text(ref), "limit": limit}
+    return _rows(tx, Match, Q["matches_of_subject"].format(columns=Q["match_columns"]), given)
+
+
 def candidates(
     tx: Transaction,
     asked: Which | None = None,
@@ -246,6 +253,12 @@ def candidates(
 def candidates_of(tx: Transaction, match: UUID, kind: type[Row], *, limit: int) -> list[Row]:
     """All candidates of a match in full, oldest first."""
     return _rows(tx, kind, _composed("candidates_of"), {"match": match, "limit": limit})
+
+
+def explanations(tx: Transaction, candidates: Sequence[UUID]) -> dict[UUID, str | None]:
+    """Why the confidence of candidates is what it is, each in a sentence; None: it was not rated."""
+    rows = tx.execute(Q["bases"], {"ids": list(candidates)}).fetchall()
+    return {id_: explain(basis, confidence, action) for id_, basis, confidence, action in rows}
 
 
 def statuses(tx: Transaction, candidates: Sequence[UUID]) -> list[str | None]:

@@ -35,9 +35,7 @@ def rollback(
     if not reason.strip():
         raise InputRefused("reason_missing", "The reason is empty.", "Give it: --reason …")
     undone = _undone(tx, candidate)
-    is_ours = effects.makes(
-        ActionType(undone["action_type"]), SubjectKind(undone["subject_kind"]), undone["parameters"]
-    ) is not None  # fmt: skip
+    is_ours = _is_ours(undone)
     _check(undone, policy, is_ours=is_ours)
     given: dict[str, Any] = {"undoes": str(candidate), "reason": in_words(reason)[:MAX_REASON]}
     if not is_ours:
@@ -48,6 +46,21 @@ def rollback(
             return review.propose(tx, match, action or _of_catalogue(policy), policy, parameters=given)
     except psycopg.errors.UniqueViolation:
         raise _undone_already(candidate) from None
+
+
+def is_undoable(tx: Transaction, candidate: UUID, policy: RecoveryPolicy) -> bool:
+    """Whether a rollback of what a candidate did can be proposed."""
+    undone = _undone(tx, candidate)
+    try:
+        _check(undone, policy, is_ours=_is_ours(undone))
+    except LawRefused:
+        return False
+    return True
+
+
+def _is_ours(undone: dict[str, Any]) -> bool:
+    kind = ActionType(undone["action_type"]), SubjectKind(undone["subject_kind"])
+    return effects.makes(*kind, undone["parameters"]) is not None
 
 
 def _undone(tx: Transaction, candidate: UUID) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from recoup.runs.vocabulary import RunStatus
 
 Q = load("recoup.runs", "runs.sql")
 MAX_EVENTS = 10_000
+MAX_REASON = 2_000  # characters of an event, where only the latest are asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +80,16 @@ def list_runs(
         return cursor.execute(Q["list"], given).fetchall()
 
 
-def show(tx: Transaction, run_id: UUID) -> Shown:
-    """A run, with its trace; or a refusal."""
+def show(tx: Transaction, run_id: UUID, *, latest: int | None = None) -> Shown:
+    """A run, with its trace; or a refusal. ``latest``: only the N newest events, with the beginning of each reason."""
     with tx.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(Q["show"], {"run": run_id}).fetchone()
     if row is None:
         raise InputRefused("run_unknown", f"There is no run {run_id}.", "Ids are in: recoup runs list", run_id=run_id)
     with tx.cursor(row_factory=class_row(TraceEvent)) as cursor:
-        trace = cursor.execute(Q["trace"], {"run": run_id, "limit": MAX_EVENTS}).fetchall()
+        if latest is None:
+            trace = cursor.execute(Q["trace"], {"run": run_id, "limit": MAX_EVENTS}).fetchall()
+        else:
+            given = {"run": run_id, "limit": latest, "most": MAX_REASON}
+            trace = cursor.execute(Q["latest_trace"], given).fetchall()
     return Shown(**row, trace=trace)

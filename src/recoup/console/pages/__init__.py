@@ -10,10 +10,12 @@ from recoup.console.pages.finding import FINDING
 from recoup.console.pages.gate import GATE
 from recoup.console.pages.operations import OPERATIONS
 from recoup.console.pages.overview import OVERVIEW, errors_by_hour
+from recoup.console.pages.recovery import RECOVERY
+from recoup.console.pages.runs import RUNS
 from recoup.console.pages.why import WHY
 from recoup.database.connection import Transaction
 
-SECTIONS: Sequence[Section] = (OVERVIEW, ERRORS, GATE, PARTITIONS, OPERATIONS, WHY, FINDING)
+SECTIONS: Sequence[Section] = (OVERVIEW, ERRORS, RECOVERY, RUNS, GATE, PARTITIONS, OPERATIONS, WHY, FINDING)
 
 # What scripts draw: times in seconds, and series of as many values.
 PLOTS: Mapping[str, Callable[[Transaction], Mapping[str, Any]]] = {"errors": errors_by_hour}

@@ -149,5 +149,16 @@ select p.scope_id, p.changed_by, p.reason from recoup.pause p
  where p.status = 'PAUSED'
    and (p.scope in ('global', 'action') or p.scope = 'table' and p.scope_id = 'recovery.candidate');
 
+-- name: bases
+-- What the confidence of candidates rests on.
+select c.candidate_id, c.confidence_basis, c.confidence, c.action_name from recovery.candidate c
+ where c.candidate_id = any(%(ids)s::uuid[]);
+
+-- name: matches_of_subject
+-- Of one subject, newest first: as many as it failed times.
+select {columns}
+ where m.subject_ref = %(ref)s and m.subject_kind = %(kind)s
+ order by m.failure_match_id desc limit %(limit)s;
+
 -- name: statuses
 select c.candidate_id, c.status from recovery.candidate c where c.candidate_id = any(%(ids)s::uuid[]);

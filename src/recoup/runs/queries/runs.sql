@@ -40,6 +40,13 @@ select r.run_id, r.kind, r.source, r.status, r.owner, r.worker_id, r.created_at,
 select t.seq, t.logged_at, t.event_type, t.from_status, t.to_status, t.reason, t.actor_id
   from recovery.run_trace t where t.run_id = %(run)s order by t.seq limit %(limit)s;
 
+-- name: latest_trace
+-- The newest ones, oldest first.
+select x.* from (
+  select t.seq, t.logged_at, t.event_type, t.from_status, t.to_status, left(t.reason, %(most)s) as reason, t.actor_id
+    from recovery.run_trace t where t.run_id = %(run)s order by t.seq desc limit %(limit)s) x
+ order by x.seq;
+
 -- name: crashed
 -- Those that were marked, newest first.
 select t.run_id, r.kind, t.reason
