@@ -13,6 +13,7 @@ from recoup.database.connection import Transaction
 from recoup.database.queries import load
 from recoup.errors import listing
 from recoup.errors.listing import ARCHIVED, Filter
+from recoup.errors.lookup import MAX_ID
 from recoup.signatures import Signature, signature
 
 Q = load("recoup.errors", "grouping.sql")
@@ -73,7 +74,7 @@ def largest(
     with tx.cursor(row_factory=dict_row) as cursor:
         # Not prepared: planned for these conditions, not for every possible set of them.
         rows = cursor.execute(
-            query, {**listing.given(tx, asked), "limit": limit, "newest": newest}, prepare=False
+            query, {**listing.given(tx, asked), "limit": limit, "newest": newest, "below": MAX_ID}, prepare=False
         ).fetchall()
     return Groups(
         groups=[_group(row) for row in rows],
@@ -87,7 +88,7 @@ def recent(
 ) -> dict[str, list[int]]:
     """How many errors of each signature began in each of these steps until now, of the newest open ones."""
     given = {
-        **listing.given(tx, asked), "signatures": list(signatures), "newest": newest, "steps": steps,
+        **listing.given(tx, asked), "signatures": list(signatures), "newest": newest, "below": MAX_ID, "steps": steps,
         "step_s": step.total_seconds(),
     }  # fmt: skip
     found = {key: [0] * steps for key in signatures}

@@ -138,7 +138,10 @@ def overrides(seen: Seen) -> Context:
 @PARTITIONS.page("/partitions/one", "partitions/by_key.html")
 def by_key(seen: Seen) -> Context:
     """One partition, by its key: source/customer/query/day, or each by its name. Without one, a form for it."""
-    parts = (seen.value("key") or "").split("/")
+    text = seen.value("key") or ""
+    if text.isascii() and text.isdigit() and len(text) < 19:  # its number, as failures and time lines name it
+        return _one(seen, pages.key(seen.tx, int(text)))
+    parts = text.split("/")
     if len(parts) != len(Partition._fields):
         parts = [seen.value(name) or "" for name in Partition._fields]
     if not any(parts):

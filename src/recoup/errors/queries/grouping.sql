@@ -9,7 +9,7 @@
 (select o.error_id, o.error_table, o.outreach_id, o.error_code, o.error_message, o.error_signature, o.severity,
         o.category, o.status, o.parked_at, o.sla_due_at, o.sla_met_at, o.created_at
    from recoup.error o
-  where o.error_table = any(%(tables)s::text[]) and num_nulls(o.archived_at) = 1
+  where o.error_table = any(%(tables)s::text[]) and o.error_id < %(below)s and num_nulls(o.archived_at) = 1
   order by o.error_id desc limit %(newest)s)
 
 -- name: recent
