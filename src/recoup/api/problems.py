@@ -39,6 +39,7 @@ BY_CODE = {
     "key_expired": 401,
     "key_revoked": 401,
     "role_may_not": 403,
+    "keys_need_a_key": 403,
     "hub_lacks_authority": 403,
     "hub_may_not": 403,
     "authority_lacks_right": 403,

@@ -44,6 +44,15 @@ class PauseEvent:
     actor_id: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PausableName:
+    """Something that can be paused."""
+
+    scope: str
+    name: str
+    paused: bool
+
+
 def pause(tx: Transaction, scope: str, scope_id: str | None = None, *, reason: str, kinds: Kinds = ()) -> bool:
     """Stop all claims within a scope, as operator. False: it was already paused, and keeps its first reason.
 
@@ -67,6 +76,19 @@ def log(tx: Transaction, *, limit: int = 100) -> list[PauseEvent]:
     """Who paused and resumed what, latest first."""
     with tx.cursor(row_factory=class_row(PauseEvent)) as cursor:
         return cursor.execute(Q["list_log"], {"limit": limit}).fetchall()
+
+
+def names(
+    tx: Transaction, *, scope: str | None = None, text: str | None = None, limit: int = 100
+) -> list[PausableName]:
+    """What can be paused, by scope and name: of one scope, or whose name contains a text, regardless of case."""
+    with tx.cursor(row_factory=class_row(PausableName)) as cursor:
+        return cursor.execute(Q["names"], {"scope": scope, "text": text, "limit": limit}).fetchall()
+
+
+def pausable_scopes(tx: Transaction) -> list[str]:
+    """The scopes that can be paused, everything first."""
+    return [scope for (scope,) in tx.execute(Q["scopes"])]
 
 
 def paused(tx: Transaction, *scopes: str) -> Pause | None:

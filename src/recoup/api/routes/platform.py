@@ -18,7 +18,7 @@ from recoup.domain import finders, pausables
 from recoup.domains import DOMAINS
 from recoup.find import Result
 from recoup.lifecycles.declaration import Authority
-from recoup.pauses import Pause, PauseEvent
+from recoup.pauses import PausableName, Pause, PauseEvent
 from recoup.worker import register
 from recoup.worker.register import DutyStatus, RegisteredWorker
 
@@ -74,6 +74,18 @@ def list_pauses(tx: Transaction, *, limit: Limit = 100) -> Listing[Pause]:
 def log(tx: Transaction, *, limit: Limit = 100) -> Listing[PauseEvent]:
     """List who paused and resumed what, latest first."""
     return Listing(items=pauses.log(tx, limit=limit))
+
+
+@PAUSES.get("/v1/pauses/names")
+def pausable(
+    tx: Transaction,
+    *,
+    scope: Annotated[Name | None, Query(description="global, duty, table, operation, …; none: all of them.")] = None,
+    text: Annotated[Name | None, Query(description="A part of the name.")] = None,
+    limit: Limit = 100,
+) -> Listing[PausableName]:
+    """List what can be paused, by scope and name, and whether it is."""
+    return Listing(items=pauses.names(tx, scope=scope, text=text, limit=limit))
 
 
 @PAUSES.post("/v1/pauses", OPERATOR, whole=True)
