@@ -16,6 +16,8 @@ PLACES = {
     "company": "/gate/companies/{}",
     "entity": "/entity/{}",
     "operation": "/operations/{}",
+    "alert": "/alerts/{}",
+    "delivery": "/alerts/deliveries/{}",
 }
 
 

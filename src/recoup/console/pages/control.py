@@ -1,0 +1,84 @@
+"""Control: workers and background tasks, what is paused, seals. The policy and keys have modules of their own."""
+
+from datetime import timedelta
+from typing import Annotated
+
+from fastapi import Query
+from psycopg.rows import dict_row
+
+from recoup import pauses
+from recoup.api.declare import Given, Name
+from recoup.console.declare import Context, Section, Seen
+from recoup.database.queries import load
+from recoup.domain import duties
+from recoup.domains import DOMAINS
+from recoup.ledger import seals
+from recoup.ledger.policy import SealPolicy
+from recoup.policy import versions
+from recoup.worker import register
+
+Q = load("recoup.console", "control.sql")
+CONTROL = Section(
+    name="control",
+    title="Control",
+    links=(("Workers", "/control/workers"), ("Pauses", "/control/pauses"), ("Policy", "/control/policy"),
+           ("Seals", "/control/seals"), ("Keys", "/control/keys")),
+)  # fmt: skip
+WORKERS = 100
+LOG = 50
+NAMES = 100
+MAX_BLOCKS = 1000  # "1,000+" says as much as the number would
+LATE = timedelta(minutes=5)  # a worker seals each few seconds
+ORDER = {"lost": 0, "running": 1, "stopped": 2}
+
+
+class NamesAsked(Given):
+    """What can be paused."""
+
+    scope: Annotated[Name | None, Query()] = None
+    text: Annotated[Name | None, Query()] = None
+
+
+@CONTROL.page("/control/workers", "control/workers.html", whole=True)
+def workers(seen: Seen) -> Context:
+    """Workers, and what they do: each background task with its lag and its last failure."""
+    found = register.workers(seen.tx, limit=WORKERS)
+    paused = pauses.pauses(seen.tx)
+    return {
+        "workers": sorted(found, key=lambda one: ORDER.get(one.status, len(ORDER))),
+        "tasks": register.standings(seen.tx, duties(DOMAINS)),
+        "paused": {one.scope_id for one in paused if one.scope == pauses.DUTY},
+        "everything": any(one.scope == pauses.GLOBAL for one in paused),
+    }
+
+
+@CONTROL.page("/control/pauses", "control/pauses.html", whole=True)
+def paused(seen: Seen) -> Context:
+    """What is paused, what can be, and the log."""
+    asked = seen.asked(NamesAsked)
+    held = pauses.pauses(seen.tx)
+    return {
+        "pauses": held,
+        "everything": any(one.scope == pauses.GLOBAL for one in held),
+        "log": pauses.log(seen.tx, limit=LOG),
+        "scopes": pauses.pausable_scopes(seen.tx),
+        "names": pauses.names(seen.tx, scope=asked.scope or pauses.DUTY, text=asked.text, limit=NAMES),
+        "scope": asked.scope or pauses.DUTY,
+        "most": NAMES,
+    }
+
+
+@CONTROL.page("/control/seals", "control/seals.html", whole=True)
+def sealed(seen: Seen) -> Context:
+    """The last seal of each log, and how much waits for the next one."""
+    with seen.tx.cursor(row_factory=dict_row) as cursor:
+        logs = cursor.execute(Q["sealed"], {"most": MAX_BLOCKS + 1}).fetchall()
+    lags = seals.seal_lag(seen.tx)
+    newest = seals.list_seals(seen.tx, limit=1)
+    return {
+        "logs": [{**one, "lag": lags.get(one["log"])} for one in logs],
+        "most": MAX_BLOCKS,
+        "late": LATE,
+        "newest": newest[0] if newest else None,
+        "policy": versions.active(seen.tx).policy[SealPolicy],
+    }
