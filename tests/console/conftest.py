@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from recoup.console.sessions import COOKIE
 from recoup.database import embedded
 from recoup.database.connection import Database
 from recoup.service import Principal, Role, local, sessions
