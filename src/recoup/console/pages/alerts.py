@@ -17,6 +17,8 @@ from recoup.console.declare import Context, Section, Seen
 from recoup.console.pages.operations import as_id
 from recoup.deliveries.lifecycle import DeliveryStatus
 from recoup.deliveries.policy import DeliveryPolicy
+from recoup.domain import sources
+from recoup.domains import DOMAINS
 from recoup.policy import versions
 
 ALERTS = Section(
@@ -65,7 +67,8 @@ def rules(seen: Seen) -> Context:
     asked = seen.asked(RulesAsked)
     found = [one for one in library.rules(seen.tx) if _is_asked(one, asked)]
     found.sort(key=lambda one: (CONDITIONS.index(one.condition), one.rule, one.key or ""))
-    return {"rules": found[:SHOWN], "more": max(0, len(found) - SHOWN), "conditions": CONDITIONS}
+    units = {signal.name: signal.unit for source in sources(DOMAINS) for signal in source.signals}
+    return {"rules": found[:SHOWN], "more": max(0, len(found) - SHOWN), "conditions": CONDITIONS, "units": units}
 
 
 @ALERTS.page("/alerts/silences", "alerts/silences.html", whole=True)

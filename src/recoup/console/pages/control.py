@@ -16,6 +16,7 @@ from recoup.ledger import seals
 from recoup.ledger.policy import SealPolicy
 from recoup.policy import versions
 from recoup.worker import register
+from recoup.worker.register import DutyStatus
 
 Q = load("recoup.console", "control.sql")
 CONTROL = Section(
@@ -27,6 +28,7 @@ CONTROL = Section(
 WORKERS = 100
 LOG = 50
 NAMES = 100
+LATE_S = 60.0  # of a background task
 MAX_BLOCKS = 1000  # "1,000+" says as much as the number would
 LATE = timedelta(minutes=5)  # a worker seals each few seconds
 ORDER = {"lost": 0, "running": 1, "stopped": 2}
@@ -46,7 +48,7 @@ def workers(seen: Seen) -> Context:
     paused = pauses.pauses(seen.tx)
     return {
         "workers": sorted(found, key=lambda one: ORDER.get(one.status, len(ORDER))),
-        "tasks": register.standings(seen.tx, duties(DOMAINS)),
+        "tasks": sorted(register.standings(seen.tx, duties(DOMAINS)), key=lambda one: not _needs_somebody(one)),
         "paused": {one.scope_id for one in paused if one.scope == pauses.DUTY},
         "everything": any(one.scope == pauses.GLOBAL for one in paused),
     }
@@ -82,3 +84,9 @@ def sealed(seen: Seen) -> Context:
         "newest": newest[0] if newest else None,
         "policy": versions.active(seen.tx).policy[SealPolicy],
     }
+
+
+def _needs_somebody(task: DutyStatus) -> bool:
+    """Whether a task is to be read first: it is paused, failed in its last run, or is late."""
+    has_failed = task.last_failed_at is not None and task.last_failed_at >= (task.last_run_at or task.last_failed_at)
+    return bool(task.paused or task.note or has_failed or (task.lag_s or 0) > LATE_S)

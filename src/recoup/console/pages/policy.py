@@ -67,7 +67,7 @@ def edited(seen: Seen) -> Context:
     if section not in (ALL, *names):
         raise InputRefused("section_unknown", f"The policy has no section {section}.", one_of(section, names))
     found = policy.active(seen.tx)
-    return {"found": found, "section": section, "text": _text(found, section), "names": [ALL, *names]}
+    return {"found": found, "chosen": section, "text": _text(found, section), "names": [ALL, *names]}
 
 
 def _number(seen: Seen, name: str) -> int | None:
