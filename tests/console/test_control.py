@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from console.conftest import with_key
 from console.test_pages import check
 from product import PARTS, apply_policy
-from recoup import pauses, policy
+from recoup import deliveries, pauses, policy
 from recoup.database.connection import Database
 from recoup.lifecycles.declaration import Authority
 from recoup.service import Role, keys, sessions
@@ -20,7 +20,8 @@ from recoup.worker import register
 
 Open = Callable[..., Page]
 KEY = "errors.retry.TRANSIENT.max_retries"
-PLACES = ("/control/workers", "/control/pauses", "/control/policy", "/control/seals")
+PLACES = ("/control/workers", "/control/pauses", "/control/policy", "/control/seals", "/control/doctor")
+SHOW_ONLY = ("/control/seals", "/control/doctor")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -176,6 +177,15 @@ def test_a_document_that_is_wrong_is_refused_in_the_preview_and_kept(opened: Ope
     assert version(db) == before
 
 
+def test_a_preview_is_asked_for_by_our_own_pages_alone(opened: Open, db: Database, at: str) -> None:
+    page = opened("/control/policy/edit?section=gate")
+    form = {"body.document": "[gate]\nwait_hours = [1, 2]", "body.reason": "x", "_preview": "yes"}
+    for token in ({}, {"_csrf": "a" * 64}):
+        answer = page.request.post(f"{at}/act/post_policy", form={**form, **token})
+        assert answer.status == 409
+        assert "page_outdated" in answer.text()
+
+
 def test_effects_and_values_that_nobody_named_need_a_confirmation(opened: Open, db: Database) -> None:
     with db.transaction(Authority.OPERATOR) as tx:
         apply_policy(tx, "[errors.retry.TRANSIENT]\nmax_retries = 8", reason="a test")
@@ -250,12 +260,22 @@ def test_each_role_sees_what_it_may(opened: Open, role: Role) -> None:
         to(page, path)
         assert page.get_by_role("alert").count() == 0, path
         acts = page.locator("[data-act]").count()
-        assert (acts > 0) == (role is Role.OPERATOR and path != "/control/seals"), path
+        assert (acts > 0) == (role is Role.OPERATOR and path not in SHOW_ONLY), path
     to(page, "/control/keys")
     expect(page.get_by_role("alert")).to_contain_text("role_may_not")
     if role is not Role.OPERATOR:
         to(page, "/control/policy/edit")
         expect(page.get_by_role("alert")).to_contain_text("role_may_not")
+
+
+def test_what_is_wrong_comes_first_in_the_checks(opened: Open, db: Database) -> None:
+    with db.transaction(Authority.OPERATOR) as tx:
+        deliveries.cancel(tx, deliveries.send(tx, "log", "nobody got this"))
+    page = opened("/control/doctor")
+    rows = page.locator("#list tbody tr")
+    expect(rows.first).to_contain_text("warning")
+    expect(page.locator("tr", has_text="deliveries").first).to_contain_text("recoup deliveries")
+    expect(page.locator("tr", has_text="breakers")).to_contain_text("ok")
 
 
 def test_a_key_of_a_hub_opens_nothing_that_is_about_every_hub(opened: Open, db: Database, at: str) -> None:

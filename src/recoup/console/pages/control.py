@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Query
 from psycopg.rows import dict_row
 
-from recoup import pauses
+from recoup import doctor, pauses
 from recoup.api.declare import Given, Name
 from recoup.console.declare import Context, Section, Seen
 from recoup.database.queries import load
@@ -23,7 +23,7 @@ CONTROL = Section(
     name="control",
     title="Control",
     links=(("Workers", "/control/workers"), ("Pauses", "/control/pauses"), ("Policy", "/control/policy"),
-           ("Seals", "/control/seals"), ("Keys", "/control/keys")),
+           ("Seals", "/control/seals"), ("Health", "/control/doctor"), ("Keys", "/control/keys")),
 )  # fmt: skip
 WORKERS = 100
 LOG = 50
@@ -31,6 +31,7 @@ NAMES = 100
 LATE_S = 60.0  # of a background task
 MAX_BLOCKS = 1000  # "1,000+" says as much as the number would
 LATE = timedelta(minutes=5)  # a worker seals each few seconds
+VERDICTS = ("error", "warning", "ok")
 ORDER = {"lost": 0, "running": 1, "stopped": 2}
 
 
@@ -84,6 +85,13 @@ def sealed(seen: Seen) -> Context:
         "newest": newest[0] if newest else None,
         "policy": versions.active(seen.tx).policy[SealPolicy],
     }
+
+
+@CONTROL.page("/control/doctor", "control/doctor.html", whole=True)
+def health(seen: Seen) -> Context:
+    """The checks of the doctor that are cheap: those of the domains. What is wrong comes first."""
+    found = list(doctor.of_domains(seen.tx, DOMAINS))
+    return {"checks": sorted(found, key=lambda one: VERDICTS.index(one.verdict))}
 
 
 def _needs_somebody(task: DutyStatus) -> bool:
