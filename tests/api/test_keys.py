@@ -8,6 +8,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
+import product
 from recoup.database import embedded
 from recoup.database.connection import Actor, Database
 from recoup.lifecycles.declaration import Authority
@@ -67,3 +68,24 @@ def test_a_caller_without_a_key_makes_none_and_the_service_stays_open(api: httpx
     with db.transaction(Authority.KEY_MANAGER) as tx:
         assert keys.listed(tx, all=True) == []
     assert api.get("/v1/denied").status_code == 200
+
+
+def test_a_key_of_a_hub_changes_no_policy_and_manages_no_keys(own: Database) -> None:
+    with own.transaction(Authority.OPERATOR) as tx:
+        product.apply_policy(tx, '[service.hubs.outreach]\ntables = ["outreach.dol_errors"]', reason="a hub")
+    with own.transaction(Authority.KEY_MANAGER) as tx:
+        key = keys.add(tx, f"hub {uuid4()}", Role.OPERATOR, hub="outreach").secret
+    change = {"key": "gate.wait_hours", "value": "[1, 2]"}
+    with calling(own, keyed=True, key=key) as api:
+        for path, body in (
+            ("/v1/policy/check", change),
+            ("/v1/policy", {"document": "", "reason": "x"}),
+            ("/v1/policy/set", {**change, "reason": "x"}),
+            ("/v1/policy/unset", {"key": "gate.wait_hours", "reason": "x"}),
+            ("/v1/alerts/test", {"route": "log"}),
+            ("/v1/keys", {"name": "more", "role": "admin"}),
+        ):
+            answer = api.post(path, json=body)
+            assert (answer.status_code, answer.json()["code"]) == (403, "hub_lacks_authority"), path
+        assert api.get("/v1/deliveries/routes").json()["code"] == "hub_lacks_authority"
+        assert api.get("/v1/keys").json()["code"] == "hub_lacks_authority"

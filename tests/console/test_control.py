@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from console.conftest import with_key
 from console.test_pages import check
 from product import PARTS, apply_policy
-from recoup import deliveries, pauses, policy
+from recoup import pauses, policy
 from recoup.database.connection import Database
 from recoup.lifecycles.declaration import Authority
 from recoup.service import Role, keys, sessions
@@ -120,6 +120,7 @@ def test_one_value_is_previewed_set_and_compared(opened: Open, db: Database) -> 
     page.get_by_label("Reason").fill("the vendor is slow")
     send(page, "Preview")
     expect(page.locator("#preview .difference")).to_contain_text(f"+ {KEY} = {wanted}")
+    check(page)
     assert version(db) == before
     send(page, "Set")
     expect(page.get_by_role("heading", level=1)).to_contain_text(f"version {before + 1}")
@@ -269,12 +270,14 @@ def test_each_role_sees_what_it_may(opened: Open, role: Role) -> None:
 
 
 def test_what_is_wrong_comes_first_in_the_checks(opened: Open, db: Database) -> None:
+    ops = '[deliveries.routes.ops]\nkind = "webhook"\nurl_env = "CONSOLE_TEST_URL"\ntimeout_s = 2\nmax_tries = 3\n'
     with db.transaction(Authority.OPERATOR) as tx:
-        deliveries.cancel(tx, deliveries.send(tx, "log", "nobody got this"))
+        apply_policy(tx, f"{ops}base_s = 1\ncap_s = 2", reason="a route without an address")
     page = opened("/control/doctor")
     rows = page.locator("#list tbody tr")
     expect(rows.first).to_contain_text("warning")
-    expect(page.locator("tr", has_text="deliveries").first).to_contain_text("recoup deliveries")
+    expect(rows.last).to_contain_text("ok")
+    expect(page.locator("tr", has_text="CONSOLE_TEST_URL is not set")).to_contain_text("Set the variable")
     expect(page.locator("tr", has_text="breakers")).to_contain_text("ok")
 
 
