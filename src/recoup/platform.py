@@ -82,6 +82,7 @@ PLATFORM = Domain(
         "recoup.api.routes.operations:OPERATIONS",
         "recoup.api.routes.platform:PAUSES",
         "recoup.api.routes.platform:SYSTEM",
+        "recoup.api.routes.policy:POLICY",
         "recoup.api.routes.logs:LOGS",
         "recoup.api.routes.audits:AUDITS",
     ),

@@ -85,6 +85,7 @@ class Route:
     whole: bool = False  # it is about what belongs to no hub: pauses, breakers, metrics of every table
     secret: bool = False  # its answer is not stored: a request that is sent again gets none
     quick: bool = True  # False: it is one of the few that read for long, of which not many run at once
+    check: str | None = None  # the name of the route that tells what it would do: forms ask it first
     refusals: tuple[str, ...] = ()  # codes that its callers should know, in addition to those of every route
     example: Any = None  # of the body
 

@@ -49,6 +49,7 @@ class Call:
     caller: Principal
     database: Database  # as the caller may use it
     background: Background
+    about: str | None = None  # the id of what was made, told to a repeated request if the answer is not kept
     afterwards: list[Callable[[], None]] = field(default_factory=list)  # after the commit
 
 
@@ -82,7 +83,10 @@ class Endpoint:
                 answer = route.run(tx, **given)
                 body = answers.written(kind, answer) if kind is not type(None) else b""
                 if key is not None:
-                    answered(tx, caller, key, status=route.status, answer=body.decode(), secret=route.secret)
+                    answered(
+                        tx, caller, key, status=route.status, answer=body.decode(), secret=route.secret,
+                        about=call.about,
+                    )  # fmt: skip
             for act in call.afterwards:
                 act()
             return _response(route, body)

@@ -44,6 +44,7 @@ BY_CODE = {
     "link_used": 403,
     "page_outdated": 403,
     "role_may_not": 403,
+    "keys_need_a_key": 403,
     "hub_lacks_authority": 403,
     "hub_may_not": 403,
     "authority_lacks_right": 403,

@@ -29,6 +29,7 @@ from recoup.refusals import InputRefused, Refusal
 from recoup.service import Principal
 
 PREVIEW = "_preview"
+GIVEN = ("filter", "units", "over")  # that a page gives, and nobody types
 HANDED_ON = ("host", "origin", "sec-fetch-site", "user-agent")
 
 
@@ -78,7 +79,7 @@ class Actions:
 
     def preview_of(self, name: str) -> str | None:
         """The route that tells what this one would do."""
-        return f"{name}{PREVIEW}" if f"{name}{PREVIEW}" in self._routes else None
+        return self.route(name).check or (f"{name}{PREVIEW}" if f"{name}{PREVIEW}" in self._routes else None)
 
     def may(self, caller: Principal, name: str) -> bool:
         """Whether a caller's role and hub allow it. The route asks again when it is called."""
@@ -100,7 +101,7 @@ class Actions:
         found = []
         for field in self._fields[name]:
             values = given.get(field.name, ())
-            fixed = bool(values) and (field.place == "path" or field.key in ("filter", "units"))
+            fixed = bool(values) and (field.place == "path" or field.key in GIVEN)
             found.append(replace(field, value="\n".join(values) if values else field.value, fixed=fixed))
         return found
 

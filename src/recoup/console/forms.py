@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Schema = Mapping[str, Any]
+LABELS = {"over": "Made for version"}  # where the name alone says too little
 TEXT_FROM = 300  # characters: a longer text gets several lines
 
 
@@ -54,7 +55,7 @@ def _field(place: str, name: str, given: Schema, required: bool, whole: Schema) 
     about = str(given.get("description") or schema.get("description") or "")
     return Field(
         name=f"{place}.{name}",
-        label=name.replace("_", " ").capitalize(),
+        label=LABELS.get(name) or name.replace("_", " ").capitalize(),
         kind=_kind(name, schema),
         about=about,
         required=required,

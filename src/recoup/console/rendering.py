@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from recoup import formatting
-from recoup.console import drawing, files
+from recoup.console import differences, drawing, files
 
 MAX_TEXT = 2000  # characters of one value on a page
 MAX_LINE = 200  # of one in a table
@@ -24,13 +24,13 @@ MAX_LINE = 200  # of one in a table
 TONES = {
     "good": ("RESOLVED", "AUTHORIZED", "SUCCEEDED", "REENTER_SUCCEEDED", "recovered", "succeeded", "success",
              "accepted", "passed", "active", "ok", "sent", "DONE", "done", "recovered", "closed", "published",
-             "PASSED", "PASS", "AUTH", "REENTER", "MINTED"),
+             "PASSED", "PASS", "AUTH", "REENTER", "MINTED", "delivered", "running"),
     "bad": ("EXHAUSTED", "FAILED", "CRASHED", "failed", "crashed", "rejected", "unrecovered", "stuck", "dead", "firing",
             "error", "lost", "terminal", "STOPPED", "breached", "open_breaker", "ESCALATED",
-            "FAIL"),
+            "FAIL", "HIGH", "CRITICAL"),
     "wait": ("PARKED", "PENDING", "pending", "approved", "executing", "RETRY_PENDING", "warning", "open", "queued",
-             "PAUSED", "paused", "OPEN", "held", "no_data", "half_open", "waiting", "planning",
-             "running", "left"),
+             "PAUSED", "paused", "OPEN", "held", "no_data", "half_open", "waiting", "planning", "above",
+             "left", "WARNING", "PAUSE", "replaced"),
 }  # fmt: skip
 TONE_OF = {word: tone for tone, words in TONES.items() for word in words}
 
@@ -45,7 +45,7 @@ def environment() -> Environment:
     made.filters |= {
         "text": text, "line": line, "number": number, "share": share, "time": time, "ago": ago, "until": until,
         "span": formatting.duration, "tone": tone, "pretty": pretty, "compact": compact, "segment": segment,
-        "plural": formatting.plural,
+        "plural": formatting.plural, "difference": lambda changes: list(differences.lines(changes)),
     }  # fmt: skip
     made.globals |= {"static": files.path_of, "draw": drawing}
     return made

@@ -21,7 +21,7 @@ from recoup.api.callers import Callers
 from recoup.api.streams import HEADERS
 from recoup.console import files, forms, rendering, sessions
 from recoup.console.acting import Actions, Answer, refusal_of
-from recoup.console.declare import Context, Page, Seen
+from recoup.console.declare import Context, Page, Section, Seen
 from recoup.console.forms import Field
 from recoup.console.live import Live, running
 from recoup.console.pages import PLOTS, SECTIONS
@@ -29,7 +29,7 @@ from recoup.console.sessions import Signed
 from recoup.ledger import subscriptions
 from recoup.lifecycles.declaration import Authority
 from recoup.refusals import InputRefused, Refusal, ServerRefused
-from recoup.service import Denied
+from recoup.service import Denied, Principal
 
 # Everything comes from us, no script or style is in a page, nothing frames us, and forms go nowhere else.
 SAFE = {
@@ -45,6 +45,7 @@ SAFE = {
 }
 MAX_FORM = 2_000_000  # bytes: ten thousand ids
 MAX_FIELDS = 20_000
+ASKS_FIRST = "_preview"  # the field of a form that asks what it would do
 SESSION_CODES = ("session_missing", "session_ended")
 Handler = Callable[[Request], Any]
 
@@ -69,6 +70,7 @@ class Site:
         self._database, self._demo = self._callers.service, demo
         self._actions = Actions(app, self._callers)
         self._live = Live(self._database, app.state.stopping)
+        self._plain = {page.path: page for section in SECTIONS for page in section.pages}
 
     def routes(self) -> list[tuple[str, list[str], Handler]]:
         found: list[tuple[str, list[str], Handler]] = [
@@ -133,13 +135,31 @@ class Site:
             return caller is not None and self._actions.may(caller, name)
 
         shared = {
-            "request_path": _path(request), "here": back, "section": section, "sections": SECTIONS, "caller": caller,
+            "request_path": _path(request), "here": back, "section": section, "caller": caller,
+            "sections": self._sections(caller),
             "csrf": None if signed is None else signed.csrf, "theme": sessions.theme(request), "demo": self._demo,
             "keyed": self._callers.keyed, "button": button, "may": may, "problem": None, "done": self._done(request),
             "since": None,
         }  # fmt: skip
         text = rendering.rendered(template, {**shared, **context})
         return HTMLResponse(text, status_code=status, headers=SAFE)
+
+    def _sections(self, caller: Principal | None) -> list[Section]:
+        """The navigation, of the pages that a caller may open."""
+        if caller is None:
+            return []
+        open_ = [
+            Section(one.name, one.title, [link for link in one.links if self._may_open(caller, link[1])])
+            for one in SECTIONS
+        ]
+        return [one for one in open_ if one.links]
+
+    def _may_open(self, caller: Principal, path: str) -> bool:
+        try:
+            self._callers.check_may(caller, self._plain[path])
+        except Refusal:
+            return False
+        return True
 
     def _done(self, request: Request) -> str | None:
         """What the form before this page did, in the words of its route."""
@@ -179,6 +199,7 @@ class Site:
         status = 200
         if request.method == "POST":
             sessions.check_write(request, next(iter(form.get("_csrf", ())), None))
+        if request.method == "POST" and ASKS_FIRST not in form:
             answer = await self._call(request, signed, name, fields, form, once)
             if answer.is_done:
                 return await run_in_threadpool(self._acted, request, signed, name, answer, back)
@@ -205,7 +226,7 @@ class Site:
     ) -> dict[str, Any]:
         """What it would do, where the route can tell."""
         preview = self._actions.preview_of(name)
-        if preview is None or "body.filter" not in form:
+        if preview is None or not {"body.filter", ASKS_FIRST} & set(form):
             return {}
         answer = await self._call(request, signed, preview, self._actions.fields(preview, form), form, None)
         return {"preview": answer.value} if answer.is_done else {"problem": refusal_of(answer)}

@@ -61,6 +61,15 @@ class Place(NamedTuple):
         return cls(one.paused_at, one.scope, one.scope_id)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PausableName:
+    """Something that can be paused."""
+
+    scope: str
+    name: str
+    paused: bool
+
+
 def pause(tx: Transaction, scope: str, scope_id: str | None = None, *, reason: str, kinds: Kinds = ()) -> bool:
     """Stop all claims within a scope, as operator. False: it was already paused, and keeps its first reason.
 
@@ -86,6 +95,19 @@ def log(tx: Transaction, *, limit: int = 100, after: int | None = None) -> list[
     """Who paused and resumed what, latest first. ``after``, the seq of the last one, gives the next page."""
     with tx.cursor(row_factory=class_row(PauseEvent)) as cursor:
         return cursor.execute(Q["list_log"], {"limit": limit, "after": after}).fetchall()
+
+
+def names(
+    tx: Transaction, *, scope: str | None = None, text: str | None = None, limit: int = 100
+) -> list[PausableName]:
+    """What can be paused, by scope and name: of one scope, or whose name contains a text, regardless of case."""
+    with tx.cursor(row_factory=class_row(PausableName)) as cursor:
+        return cursor.execute(Q["names"], {"scope": scope, "text": text, "limit": limit}).fetchall()
+
+
+def pausable_scopes(tx: Transaction) -> list[str]:
+    """The scopes that can be paused, everything first."""
+    return [scope for (scope,) in tx.execute(Q["scopes"])]
 
 
 def paused(tx: Transaction, *scopes: str) -> Pause | None:

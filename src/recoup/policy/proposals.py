@@ -35,9 +35,7 @@ def merge(tx: Transaction, text: str, parts: Parts, *, replace: bool = False, ov
     ``over``: the version that the document was written for; refused if another one is active.
     """
     given = document.parsed(text)
-    present = active(tx)
-    if over is not None and over != present.version:
-        raise _changed_meanwhile(present.version, over)
+    present = _present(tx, over)
     known = _known(present, parts)
     if replace:
         kept = {part.section: {key: known[part.section][key] for key in part.kept} for part in parts}
@@ -47,18 +45,18 @@ def merge(tx: Transaction, text: str, parts: Parts, *, replace: bool = False, ov
     return _proposal(tx, present, values, parts, text=text, named=given)
 
 
-def set_value(tx: Transaction, key: str, value: str, parts: Parts) -> Proposal:
+def set_value(tx: Transaction, key: str, value: str, parts: Parts, *, over: int | None = None) -> Proposal:
     """What one value would change: a key such as ``gate.wait_hours``, and its value as TOML or plain text."""
-    present = active(tx)
+    present = _present(tx, over)
     known = _known(present, parts)
     at = keys.path(key, known)
     values, read = keys.with_value(known, at, value, parts)
     return _proposal(tx, present, values, parts, text=rendering.assignment(at, read), named=keys.nested(at, read))
 
 
-def unset(tx: Transaction, key: str, parts: Parts) -> Proposal:
+def unset(tx: Transaction, key: str, parts: Parts, *, over: int | None = None) -> Proposal:
     """What it would change to return one value, or one section, to the shipped values."""
-    present = active(tx)
+    present = _present(tx, over)
     known = _known(present, parts)
     at = keys.path(key, known)
     try:
@@ -100,6 +98,14 @@ def next_steps(tx: Transaction, parts: Parts) -> list[str]:
     """What has to be run for the active policy to take effect, in sentences."""
     present = active(tx).policy
     return [step for part in parts for step in present[part].next_steps(tx)]
+
+
+def _present(tx: Transaction, over: int | None) -> Version:
+    """The active version; refused if it is not the one that a change was made for."""
+    present = active(tx)
+    if over is not None and over != present.version:
+        raise _changed_meanwhile(present.version, over)
+    return present
 
 
 def _known(present: Version, parts: Parts) -> dict[str, Any]:

@@ -19,6 +19,7 @@ SERVICE = Domain(
     invariants=INVARIANTS,
     checks=(checks.keys, checks.logins, checks.api_logins),
     refusals=refusals.LAWS,
+    api=("recoup.api.routes.keys:KEYS",),
     commands=(
         Command(
             name="keys",

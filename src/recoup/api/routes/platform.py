@@ -20,7 +20,7 @@ from recoup.domain import explained, finders, pausables
 from recoup.domains import DOMAINS
 from recoup.find import Result
 from recoup.lifecycles.declaration import Authority
-from recoup.pauses import Pause, PauseEvent
+from recoup.pauses import PausableName, Pause, PauseEvent
 from recoup.pauses.register import Place
 from recoup.why import EVENTS, Answer
 from recoup.worker import register
@@ -99,6 +99,18 @@ def log(tx: Transaction, *, asked: Annotated[Paged, Query()]) -> Page[PauseEvent
     """List who paused and resumed what, latest first."""
     found = pauses.log(tx, limit=asked.limit, after=cursors.read_number("pause log", asked.after))
     return page(found, asked.limit, "pause log", lambda one: one.seq)
+
+
+@PAUSES.get("/v1/pauses/names")
+def pausable(
+    tx: Transaction,
+    *,
+    scope: Annotated[Name | None, Query(description="global, duty, table, operation, …; none: all of them.")] = None,
+    text: Annotated[Name | None, Query(description="A part of the name.")] = None,
+    limit: Limit = 100,
+) -> Listing[PausableName]:
+    """List what can be paused, by scope and name, and whether it is."""
+    return Listing(items=pauses.names(tx, scope=scope, text=text, limit=limit))
 
 
 @PAUSES.post("/v1/pauses", OPERATOR, whole=True)

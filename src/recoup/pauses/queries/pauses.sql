@@ -34,3 +34,18 @@ select logged_at, event_type, scope, scope_id, reason, actor, actor_id, seq
 select p.scope, p.scope_id, p.changed_at as paused_at, p.changed_by as paused_by, p.reason
   from recoup.paused(variadic %(scopes)s::text[]) p
  where p.scope is not null;
+
+-- name: scopes
+select p.scope from recoup.pausable p group by p.scope order by p.scope <> 'global', p.scope;
+
+-- name: names
+-- Whether each is paused is asked of what is listed alone: batches can be many.
+select n.scope, n.name,
+       exists (select from recoup.pauses q where q.scope = n.scope and q.scope_id = n.name) as paused
+  from (select s.scope, x.name
+          from (select distinct p.scope from recoup.pausable p
+                 where %(scope)s::text is null or p.scope = %(scope)s) s
+         cross join lateral recoup.pausable_names(s.scope) x (name)
+         where %(text)s::text is null or strpos(lower(x.name), lower(%(text)s)) > 0
+         order by s.scope <> 'global', s.scope, x.name limit %(limit)s) n
+ order by n.scope <> 'global', n.scope, n.name;
