@@ -8,6 +8,7 @@ from psycopg.rows import dict_row
 
 from recoup import doctor, pauses
 from recoup.api.declare import Given, Name
+from recoup.audit import results
 from recoup.console.declare import Context, Section, Seen
 from recoup.database.queries import load
 from recoup.domain import duties
@@ -29,6 +30,7 @@ WORKERS = 100
 LOG = 50
 NAMES = 100
 LATE_S = 60.0  # of a background task
+AUDITS = 10  # results that were kept, newest first
 MAX_BLOCKS = 1000  # "1,000+" says as much as the number would
 LATE = timedelta(minutes=5)  # a worker seals each few seconds
 VERDICTS = ("error", "warning", "ok")
@@ -83,6 +85,7 @@ def sealed(seen: Seen) -> Context:
         "most": MAX_BLOCKS,
         "late": LATE,
         "newest": newest[0] if newest else None,
+        "audits": results.results(seen.tx, limit=AUDITS),
         "policy": versions.active(seen.tx).policy[SealPolicy],
     }
 
