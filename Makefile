@@ -20,7 +20,7 @@ LONG   := tests/ledger/test_tampering.py tests/races tests/crash tests/conforman
 STRESS ?= 120
 SOAKED := --timeout 0 --seed $(SEED) -rP
 
-.PHONY: help setup run test test-pg15 test-adapters packages bench soak soak-stress soak-guards lint docs schema clean
+.PHONY: help setup run test test-pg15 test-adapters packages screenshots bench soak soak-stress soak-guards lint docs schema clean
 
 help: ## Print this menu
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ lint: $(READY) ## Check style and types
 
 docs: $(READY) ## Write the pages that are generated from the program
 	@$(BIN)/python tools/docs.py
+
+screenshots: $(READY) ## Take a picture of every page of the console on the demo, to be looked at (build/screenshots)
+	@$(BIN)/python tools/screenshots.py
 
 schema: $(READY) ## Write the schema file again, after a migration or routine changed
 	@$(BIN)/python tools/schema.py
