@@ -86,7 +86,9 @@ def _allowed(seen: Seen, found: listing.Shown) -> list[str]:
     name = found.row["error_table"]
     table = active_policy.reloaded(seen.tx).errors.tables.get(name)
     snapshot = parking.snapshot(found.row)
-    return [verb.name for verb in VERBS if why_not(Act(verb=verb.name), name, table, snapshot) is None]
+    # To somebody, who is not known yet: an assignment is refused only to the person who has it.
+    acts = [Act(verb=verb.name, given={"to": ""}) for verb in VERBS]
+    return [act.verb for act in acts if why_not(act, name, table, snapshot) is None]
 
 
 def _filter(asked: ErrorFilter) -> dict[str, object]:
