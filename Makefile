@@ -34,7 +34,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[embedded,gate,parquet,notify,rules,partitions,dask,api,celery,dev]'
 	@touch $(READY)
 
-run: $(READY) ## Play the demo if it does not exist, and serve it with a worker and the API, until Ctrl-C
+run: $(READY) ## Play the demo if it does not exist, and serve it: worker, API, console; until Ctrl-C
 	@RECOUP_LOG_LEVEL=$${RECOUP_LOG_LEVEL:-warning} $(BIN)/recoup up --demo
 
 test: $(READY) ## Run every test on the embedded PostgreSQL, three at a time: many wait for other processes
