@@ -172,7 +172,9 @@ class Actions:
         found = {}
         for path in self._document["paths"].values():
             for operation in path.values():
-                found[operation["operationId"]] = list(forms.fields(operation, self._document))
+                fields = forms.fields(operation, self._document)
+                # People say why at the end, when they see what.
+                found[operation["operationId"]] = sorted(fields, key=lambda field: field.key == "reason")
         return found
 
     def _named(self, name: str, key: str) -> str:

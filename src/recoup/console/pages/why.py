@@ -6,7 +6,7 @@ from recoup.console.addresses import address
 from recoup.console.declare import Context, Section, Seen
 from recoup.refusals import Refusal
 
-WHY = Section(name="why", title="Why")
+WHY = Section(name="why", title="Why", links=(("Why", "/why"),))
 
 
 @WHY.page("/why", "why.html")
