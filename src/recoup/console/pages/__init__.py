@@ -12,7 +12,7 @@ from recoup.console.pages.errors import ERRORS
 from recoup.console.pages.finding import FINDING
 from recoup.console.pages.gate import GATE
 from recoup.console.pages.operations import OPERATIONS
-from recoup.console.pages.overview import OVERVIEW, errors_by_hour
+from recoup.console.pages.overview import OVERVIEW, errors_by_hour, events_by_domain
 from recoup.console.pages.recovery import RECOVERY
 from recoup.console.pages.runs import RUNS
 from recoup.console.pages.why import WHY
@@ -23,6 +23,9 @@ SECTIONS: Sequence[Section] = (
 )  # fmt: skip
 
 # What scripts draw: times in seconds, and series of as many values.
-PLOTS: Mapping[str, Callable[[Transaction], Mapping[str, Any]]] = {"errors": errors_by_hour}
+PLOTS: Mapping[str, Callable[[Transaction], Mapping[str, Any]]] = {
+    "errors": errors_by_hour,
+    "domains": events_by_domain,
+}
 
 __all__ = ["PLOTS", "SECTIONS"]
