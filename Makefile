@@ -90,7 +90,7 @@ lint: $(READY) ## Check style and types
 docs: $(READY) ## Write the pages that are generated from the program
 	@$(BIN)/python tools/docs.py
 
-screenshots: $(READY) ## Take a picture of every page of the console on the demo, to be looked at (build/screenshots)
+screenshots: $(READY) ## Take a picture of every page of the console on the demo (build/screenshots)
 	@$(BIN)/python tools/screenshots.py
 
 schema: $(READY) ## Write the schema file again, after a migration or routine changed

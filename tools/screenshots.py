@@ -1,4 +1,4 @@
-"""Takes a picture of every page of the console on the demo, in both themes and at two widths, to be looked at.
+"""Takes a picture of every page of the console on the demo, in both themes and at two widths.
 
 `make screenshots` writes them to build/screenshots. A page with a row in its path is opened from the first list that
 links to one.

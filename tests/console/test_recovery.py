@@ -387,7 +387,7 @@ def test_filters_survive_reload_and_back(opened: Open, stage: Stage) -> None:
 
 def test_what_an_address_may_hold(opened: Open) -> None:
     page = opened("/recovery?status=nonsense")
-    expect(page.get_by_role("alert")).to_contain_text("status")
+    expect(page.get_by_role("alert")).to_contain_text("Status")
     root = page.url.partition("/recovery")[0]
     for path in ("/recovery/matches/17", f"/recovery/matches/{uuid.uuid4()}", f"/recovery/scopes/{uuid.uuid4()}",
                  f"/recovery/tasks/{uuid.uuid4()}", f"/recovery/incidents/{uuid.uuid4()}",

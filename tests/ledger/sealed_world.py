@@ -25,6 +25,7 @@ from company import (
 )
 from product import shipped_document
 from recoup import gate
+from recoup.audit import InvariantResult, results
 from recoup.database.connection import Database, Transaction
 from recoup.errors import processed, retrying
 from recoup.errors.processed import NewProcessed
@@ -91,6 +92,17 @@ def extracted(tx: Transaction) -> None:
         assert extraction.ask(tx, extraction.succeeded(tx), "reprocess") == "asked"
 
 
+def audited(tx: Transaction) -> None:
+    """Two audits whose results were kept: one that found something, one that did not."""
+    (now,) = tx.execute("select recoup.now()").fetchone() or ()
+    with acting(tx, Authority.OPERATOR):
+        for found in (3, 0):
+            verdict = InvariantResult(
+                id="errors/E1", description="x", holds=not found, found=found, rows=(), seconds=0.1
+            )  # fmt: skip
+            results.record(tx, [verdict], started_at=now, selected=["errors"])
+
+
 def many(tx: Transaction, count: int) -> None:
     """So many rows of one log in one transaction."""
     with acting(tx, Authority.HUB):
@@ -130,6 +142,7 @@ def live(database: Database, admin: Transaction) -> None:
                 run_in(tx, "failed")
                 failed_outside(tx)
                 extracted(tx)
+                audited(tx)
             seal_all(database)
             apply_policy(database, 5000 + stage)
             with database.transaction(Authority.HUB) as tx:

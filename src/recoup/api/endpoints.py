@@ -49,7 +49,7 @@ class Call:
     caller: Principal
     database: Database  # as the caller may use it
     background: Background
-    about: str | None = None  # the id of what was made, told to a repeated request if the answer is not kept
+    about: str | None = None  # the id of what was made, for a repeated request if the answer is not kept
     afterwards: list[Callable[[], None]] = field(default_factory=list)  # after the commit
 
 

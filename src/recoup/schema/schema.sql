@@ -5317,7 +5317,7 @@ comment on column recoup.operation.step_end is 'The last place of the step. Item
 comment on column recoup.operation.next_at is 'When the next item may go, at its rate.';
 comment on column recoup.operation.watch_until is 'How long outcomes of the step are waited for. Null: not all of its items have a result.';
 comment on column recoup.operation.why is 'Why it is in this status, or in this step.';
-comment on column recoup.operation.continued_as is 'The kind of actor and the authority that a worker acts for if the process that works on it dies. Null: no worker does.';
+comment on column recoup.operation.continued_as is 'The kind of actor and the authority that a worker acts for if the process dies that works on it. Null: none does.';
 comment on column recoup.operation.taken_up_at is 'When a worker took it up, because nobody worked on it any more. From then on workers continue it.';
 CREATE INDEX operation_open ON recoup.operation USING btree (requested_at) WHERE status = 'OPEN'::text;
 CREATE TRIGGER a_guard_births AFTER INSERT ON recoup.operation REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION recoup.guard_operation_births('recoup.operation');

@@ -19,7 +19,7 @@ from recoup.service.denied import DeniedCalls
 from recoup.service.keys import Key, NewKey
 
 KEY_MANAGER = Authority.KEY_MANAGER
-KEYS = Area(name="keys", about="Keys of this API. Whoever makes, rotates or revokes one needs the key of an admin.")
+KEYS = Area(name="keys", about="Keys of this API. To make, rotate or revoke one needs the key of an admin.")
 Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 Which = Annotated[Name, Path(description="Its name, the beginning that lists show, or its id.")]
 NEEDS_A_KEY = ("keys_need_a_key",)
@@ -78,17 +78,17 @@ def list_keys(tx: Transaction, *, asked: Annotated[KeysAsked, Query()]) -> Page[
 def add(tx: Transaction, *, call: Call, body: Annotated[ToMake, Body()]) -> MadeKey:
     """Make a key. It is shown once.
 
-    The first key is made at the command line, by whoever has the login of the database.
+    The first key is made at the command line, by a person with a login of the database.
     """
     _refuse_without_key(call)
-    return _told(call, keys.add(tx, body.name, body.role, hub=body.hub, expires=body.expires))
+    return _made(call, keys.add(tx, body.name, body.role, hub=body.hub, expires=body.expires))
 
 
 @KEYS.post("/v1/keys/{key}/rotate", KEY_MANAGER, status=201, secret=True, refusals=NEEDS_A_KEY)
 def rotate(tx: Transaction, *, call: Call, key: Which, body: Annotated[ToRotate | None, Body()] = None) -> MadeKey:
     """Replace a key by a new one of the same name, role and hub. The new one is shown once."""
     _refuse_without_key(call)
-    return _told(call, keys.rotate(tx, key, overlap=None if body is None else body.overlap))
+    return _made(call, keys.rotate(tx, key, overlap=None if body is None else body.overlap))
 
 
 @KEYS.post("/v1/keys/{key}/revoke", KEY_MANAGER, refusals=NEEDS_A_KEY)
@@ -105,7 +105,7 @@ def list_denied(tx: Transaction, *, limit: Limit = 100) -> Listing[DeniedCalls]:
 
 
 def _refuse_without_key(call: Call) -> None:
-    """Whoever calls without a key is some program of this machine: it makes nobody an admin."""
+    """A caller without a key is some program of this machine: it makes nobody an admin."""
     if call.caller.key_id is None:
         raise Denied(
             "keys_need_a_key",
@@ -114,7 +114,7 @@ def _refuse_without_key(call: Call) -> None:
         )
 
 
-def _told(call: Call, made: NewKey) -> MadeKey:
+def _made(call: Call, made: NewKey) -> MadeKey:
     call.about = str(made.key_id)
     return MadeKey(
         key=made.secret, key_id=made.key_id, name=made.name, role=made.role.value, hub=made.hub, prefix=made.prefix,

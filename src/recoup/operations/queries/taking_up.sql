@@ -23,8 +23,8 @@ select o.operation_id
  order by o.progress, o.operation_id limit %(limit)s;
 
 -- name: hold
--- One worker at a time. A process that works on a batch shares the row until its end: while anybody does, there is no row
--- here, however long the batch takes.
+-- One worker at a time. A process that works on a batch shares the row until its end: while anybody does, there is no
+-- row here, however long the batch takes.
 select o.operation_id, o.subject, o.verb, o.arguments, o.requested_by, o.continued_as ->> 'actor' as actor,
        o.continued_as ->> 'authority' as authority, o.taken_up_at is not null as taken_up
   from recoup.operation o

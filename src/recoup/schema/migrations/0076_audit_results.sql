@@ -30,10 +30,12 @@ comment on column recoup.audit_result.xid is 'Transaction that wrote it; for the
 comment on column recoup.audit_result.incarnation is 'Cluster that wrote it.';
 comment on column recoup.audit_result.started_at is 'When the audit began: it saw what was committed then.';
 comment on column recoup.audit_result.finished_at is 'When its result was kept.';
-comment on column recoup.audit_result.selected is 'Beginnings of the ids of the invariants that were checked; none: all.';
+comment on column recoup.audit_result.selected is
+'Beginnings of the ids of the invariants that were checked; none: all.';
 comment on column recoup.audit_result.checked is 'How many invariants were selected.';
 comment on column recoup.audit_result.held is 'How many of them hold.';
-comment on column recoup.audit_result.not_checked is 'How many could not be checked, or not all of them, from where it ran.';
+comment on column recoup.audit_result.not_checked is
+'How many could not be checked, or not all of them, from where it ran.';
 comment on column recoup.audit_result.broken is 'How many are broken.';
 comment on column recoup.audit_result.broken_rows is 'The ids of these, and how many rows break each.';
 comment on column recoup.audit_result.seals_hold is 'Whether the logs are as they were sealed. Null: not verified.';

@@ -12,8 +12,8 @@ begin
       'cl.gate_zero_intake', 'cl.gate_zero_recovery', 'cl.sovereign_mint_air',
       'partitions.backfill', 'partitions.backfill_item', 'partitions.override_log', 'partitions.requeue_request',
       'recoup.alert', 'recoup.alert_event', 'recoup.alert_gauge', 'recoup.alert_round', 'recoup.api_key',
-      'recoup.api_key_use', 'recoup.audit_result', 'recoup.claim_log', 'recoup.content_log', 'recoup.control_log', 'recoup.delivery',
-      'recoup.delivery_event', 'recoup.delivery_queue', 'recoup.denied_call', 'recoup.idempotency',
+      'recoup.api_key_use', 'recoup.audit_result', 'recoup.claim_log', 'recoup.content_log', 'recoup.control_log',
+      'recoup.delivery', 'recoup.delivery_event', 'recoup.delivery_queue', 'recoup.denied_call', 'recoup.idempotency',
       'recoup.idempotency_0', 'recoup.idempotency_1', 'recoup.idempotency_2', 'recoup.idempotency_3',
       'recoup.late_result', 'recoup.operation', 'recoup.operation_item', 'recoup.rate_bucket', 'recoup.seal',
       'recoup.session', 'recoup.silence', 'recoup.subscription',
@@ -24,8 +24,8 @@ begin
   loop
     call recoup.limit_to_hub(relation, 'false', for_owner => false);
   end loop;
-  -- Pauses of everything, of background tasks, and of what is declared by name stop a hub's work, too. Others are of its
-  -- error tables and sources, or not about it.
+  -- Pauses of everything, of background tasks, and of what is declared by name stop a hub's work, too. Others are of
+  -- its error tables and sources, or not about it.
   foreach relation in array array['recoup.pause', 'recoup.pause_log']::regclass[] loop
     call recoup.limit_to_hub(relation, $condition$
       case scope
