@@ -77,7 +77,7 @@ def test_who_may_not_sees_no_button_and_is_refused(opened: Open, hub: Hub, role:
 
 
 # Every verb of an error: which button, what its form is given, and the status and event afterwards.
-VERBS = (
+VERBS: tuple[tuple[str, bool, dict[str, str], str, str], ...] = (
     ("unpark", True, {}, "RETRY_PENDING", "UNPARKED"),
     ("escalate", True, {}, "ESCALATED", "ESCALATED"),
     ("assign", True, {"To": "ada"}, "PARKED", "ASSIGNED"),

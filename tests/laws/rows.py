@@ -55,7 +55,7 @@ SAMPLES: dict[str, Row] = {
     },
     "recoup.audit_result": {
         "incarnation": "1", "started_at": NOW, "finished_at": NOW, "selected": "'{}'", "checked": "3", "held": "1",
-        "not_checked": "1", "broken": "1", "broken_rows": """'{"laws/L1": 7}'""", "version": "'1'",
+        "not_checked": "1", "broken": "1", "broken_rows": """'{"laws/L1": 7}'""", "recoup_version": "'1'",
         "actor": "'human'", "actor_id": "'mallory'", "authority": "'recoup_operator'",
     },
     "cl.gate_zero_intake": {"intake_id": ID, "company_name": "'Acme'"},

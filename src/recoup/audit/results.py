@@ -36,7 +36,7 @@ class AuditResult:
     broken: int
     broken_rows: Mapping[str, int]  # ids of those that are broken, and how many rows break each
     seals_hold: bool | None  # None: the seals were not verified
-    version: str  # of the program that checked
+    recoup_version: str  # of the program that checked
     actor: str
     actor_id: str
 

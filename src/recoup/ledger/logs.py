@@ -66,7 +66,7 @@ AUDIT_RESULT = Log(
     columns=(
         (
             "seq", "xid", "incarnation", "started_at", "finished_at", "selected", "checked", "held", "not_checked",
-            "broken", "broken_rows", "seals_hold", "version", "actor", "actor_id", "authority", "login",
+            "broken", "broken_rows", "seals_hold", "recoup_version", "actor", "actor_id", "authority", "login",
         ),
     ),
 )  # fmt: skip

@@ -22,7 +22,7 @@ def events_by_step(
     """
     times = [until - step * place for place in range(steps, -1, -1)]
     named = {"log": Identifier(*log.table.split(".")), "time": Identifier(log.at)}
-    found = dict(tx.execute(Q["positions"].format(**named), {"times": times}).fetchall())
+    found: dict[datetime, int] = dict(tx.execute(Q["positions"].format(**named), {"times": times}).fetchall())
     if not found:
         return [0] * steps
     ends = list(pairwise(found[at] for at in times))

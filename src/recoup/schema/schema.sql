@@ -3606,7 +3606,7 @@ create table recoup.audit_result (
   broken integer not null,
   broken_rows jsonb not null,
   seals_hold boolean,
-  version text not null,
+  recoup_version text not null,
   actor text not null,
   actor_id text not null,
   authority text not null,
@@ -3616,9 +3616,9 @@ create table recoup.audit_result (
   constraint audit_result_broken_rows_check CHECK (octet_length(broken_rows::text) <= 1000000),
   constraint audit_result_counts CHECK (LEAST(held, not_checked, broken) >= 0 AND checked = (held + not_checked + broken) AND jsonb_typeof(broken_rows) = 'object'::text AND (broken = 0) = (broken_rows = '{}'::jsonb)),
   constraint audit_result_finished_at_check CHECK (isfinite(finished_at)),
+  constraint audit_result_recoup_version_check CHECK (octet_length(recoup_version) >= 1 AND octet_length(recoup_version) <= 100),
   constraint audit_result_selected_check CHECK (cardinality(selected) <= 1000),
-  constraint audit_result_started_at_check CHECK (isfinite(started_at)),
-  constraint audit_result_version_check CHECK (octet_length(version) >= 1 AND octet_length(version) <= 100)
+  constraint audit_result_started_at_check CHECK (isfinite(started_at))
 );
 alter table recoup.audit_result enable row level security;
 comment on table recoup.audit_result is 'Append-only: results of the audit that somebody kept. The audit itself writes nothing.';
@@ -3634,7 +3634,7 @@ comment on column recoup.audit_result.not_checked is 'How many could not be chec
 comment on column recoup.audit_result.broken is 'How many are broken.';
 comment on column recoup.audit_result.broken_rows is 'The ids of these, and how many rows break each.';
 comment on column recoup.audit_result.seals_hold is 'Whether the logs are as they were sealed. Null: not verified.';
-comment on column recoup.audit_result.version is 'Version of the program that checked.';
+comment on column recoup.audit_result.recoup_version is 'Version of the program that checked.';
 comment on column recoup.audit_result.actor is 'system, ai or human.';
 comment on column recoup.audit_result.actor_id is 'Who exactly.';
 comment on column recoup.audit_result.authority is 'Database role that kept it.';
@@ -3655,7 +3655,7 @@ CASE
 END <> 'hub'::text OR false);
 comment on policy hub on recoup.audit_result is 'Rows of the hub that the transaction is limited to; 253d99eaadb476003e0f56285bfae9c3.';
 create policy workers on recoup.audit_result as permissive for all to recoup_archiver, recoup_claim_worker, recoup_error_worker, recoup_evaluator, recoup_executor, recoup_extractor, recoup_gate, recoup_key_manager, recoup_mint, recoup_orphan_recovery, recoup_rule_engine, recoup_scoped_execution, recoup_service, recoup_validator using (true);
-grant insert (broken, broken_rows, checked, held, not_checked, seals_hold, selected, started_at, version) on table recoup.audit_result to recoup_operator;
+grant insert (broken, broken_rows, checked, held, not_checked, recoup_version, seals_hold, selected, started_at) on table recoup.audit_result to recoup_operator;
 grant select on table recoup.audit_result to recoup_reader;
 
 create table recoup.claim_log (
@@ -6418,7 +6418,7 @@ grant execute on function recoup.canon_attempt_1(l partitions.attempt) to public
 CREATE OR REPLACE FUNCTION recoup.canon_audit_result_1(l recoup.audit_result)
  RETURNS text
  LANGUAGE sql
- STABLE; -- body 735efdbd91f7dcd17ded9870a11cc988
+ STABLE; -- body 687c5878aa54cfea24cbae487e1dcfea
 comment on function recoup.canon_audit_result_1(l recoup.audit_result) is 'Canonical text of a row of recoup.audit_result, version 1.';
 grant execute on function recoup.canon_audit_result_1(l recoup.audit_result) to public;
 

@@ -13,7 +13,7 @@ create table recoup.audit_result (
   broken      integer not null,
   broken_rows jsonb not null check (octet_length(broken_rows::text) <= 1000000),
   seals_hold  boolean,
-  version     text not null check (octet_length(version) between 1 and 100),
+  recoup_version text not null check (octet_length(recoup_version) between 1 and 100),
   actor       text not null check (actor in ('system', 'ai', 'human')),
   actor_id    text not null,
   authority   text not null,
@@ -39,11 +39,11 @@ comment on column recoup.audit_result.not_checked is
 comment on column recoup.audit_result.broken is 'How many are broken.';
 comment on column recoup.audit_result.broken_rows is 'The ids of these, and how many rows break each.';
 comment on column recoup.audit_result.seals_hold is 'Whether the logs are as they were sealed. Null: not verified.';
-comment on column recoup.audit_result.version is 'Version of the program that checked.';
+comment on column recoup.audit_result.recoup_version is 'Version of the program that checked.';
 comment on column recoup.audit_result.actor is 'system, ai or human.';
 comment on column recoup.audit_result.actor_id is 'Who exactly.';
 comment on column recoup.audit_result.authority is 'Database role that kept it.';
 comment on column recoup.audit_result.login is 'Login of the session.';
 grant select on recoup.audit_result to recoup_reader;
-grant insert (started_at, selected, checked, held, not_checked, broken, broken_rows, seals_hold, version)
+grant insert (started_at, selected, checked, held, not_checked, broken, broken_rows, seals_hold, recoup_version)
    on recoup.audit_result to recoup_operator;
