@@ -693,7 +693,7 @@ check(RESULT, "audit_result_counts", "And nothing else has.", broken="0", checke
 check(RESULT, "audit_result_counts", "By its name.", broken_rows="'[1]'")
 check(RESULT, "audit_result_broken_rows_check", "It is no archive.",
       broken_rows="jsonb_build_object('laws/L1', repeat('x', 1000001))")  # fmt: skip
-check(RESULT, "audit_result_version_check", "A version is there.", version="''")
+check(RESULT, "audit_result_recoup_version_check", "A version is there.", recoup_version="''")
 check(RESULT, "audit_result_actor_check", "An actor is of a known kind.", actor="'robot'")
 
 

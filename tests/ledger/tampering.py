@@ -114,7 +114,7 @@ def other(rng: random.Random, column: Column, value: Any, others: list[Any]) -> 
         case "xid8":
             return str(rng.choice([0, 1, 3, int(value) - 1, int(value) + 1, FAR]))
         case "integer":
-            return rng.choice([-1, 0, value - 1, value + 1, 99, 2**31 - 1])
+            return rng.choice([-1, 0, (value or 0) - 1, (value or 0) + 1, 99, 2**31 - 1])
         case "numeric":
             return (value or 0) + rng.choice([Decimal("0.000001"), Decimal(1)])
         case "double precision":
