@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from console.test_pages import check
 from hub import Hub
-from recoup.console import rendering
+from recoup.console import files, rendering
 from recoup.console.sessions import COOKIE
 from recoup.database.connection import Database
 from recoup.service import local, sessions
@@ -127,3 +127,15 @@ def test_the_overview_is_light(db: Database, at: str, opened: Open) -> None:
     token = sessions.open_session(db, local("tester")).token
     with httpx2.Client(base_url=at, cookies={COOKIE: token}) as plain:
         assert len(plain.get("/").content) < 60_000
+
+
+def test_every_file_of_a_page_is_there_and_kept_by_browsers(db: Database, at: str) -> None:
+    """Also those that the installation fetched from npm."""
+    assert files.all_files().keys() == {*files.OWN, *files.VENDORED}
+    with httpx2.Client(base_url=at) as plain:
+        for name, file in files.all_files().items():
+            answer = plain.get(file.path)
+            assert (answer.status_code, answer.content) == (200, file.body), name
+            assert "immutable" in answer.headers["cache-control"]
+            assert plain.get(f"/static/0123456789abcdef/{name}").headers["cache-control"] == "no-store"
+        assert plain.get("/static/0123456789abcdef/none.js").status_code == 404
