@@ -70,7 +70,7 @@ def _fetch(name: str, one: dict[str, Any], folder: Path) -> list[Path]:
 
 
 def _packed(spec: str, folder: Path) -> Path:
-    command = [*_npm(), "pack", "--silent", "--ignore-scripts", "--pack-destination", str(folder), spec]
+    command = [*_npm(), "pack", "--loglevel=error", "--ignore-scripts", "--pack-destination", str(folder), spec]
     # npm keeps its cache in the home, which a build may not have.
     env = {**os.environ, "npm_config_cache": str(folder / "cache"), "npm_config_update_notifier": "false"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, env=env, cwd=folder, check=False)

@@ -83,5 +83,5 @@ def _p95(values: list[float]) -> float:
 CONSOLE = Workload(
     name="console-pages", description="open pages of the console, compared with their queries (as raw)",
     unit="pages", k=1, stage=reading, ours=over_http, raw=by_queries, aims=(Aim(metric="p95_ratio", most=3),),
-    full=Size(batches=20, idle=1_000_000, rounds=5), quick=small(batches=5, idle=100_000, rounds=3),
+    full=Size(batches=20, idle=1_000_000, rounds=3, warm_ups=1), quick=small(batches=5, idle=100_000, rounds=3),
 )  # fmt: skip

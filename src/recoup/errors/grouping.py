@@ -1,5 +1,6 @@
 """Groups of errors: the same failure, whatever the values in it. Changes nothing."""
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -71,7 +72,8 @@ def largest(
     """
     errors = Q["newest" if newest else "all" if archived or ARCHIVED in asked.statuses else "open"]
     query = Q["groups"].format(errors=errors, matching=listing.Q["matching"])
-    with tx.cursor(row_factory=dict_row) as cursor:
+    along = listing.without_sorting(tx) if newest else contextlib.nullcontext()
+    with along, tx.cursor(row_factory=dict_row) as cursor:
         # Not prepared: planned for these conditions, not for every possible set of them.
         rows = cursor.execute(
             query, {**listing.given(tx, asked), "limit": limit, "newest": newest, "below": MAX_ID}, prepare=False
@@ -92,7 +94,9 @@ def recent(
         "step_s": step.total_seconds(),
     }  # fmt: skip
     found = {key: [0] * steps for key in signatures}
-    for key, place, errors in tx.execute(Q["recent"].format(errors=Q["newest"]), given, prepare=False):
+    with listing.without_sorting(tx):
+        rows = tx.execute(Q["recent"].format(errors=Q["newest"]), given, prepare=False).fetchall()
+    for key, place, errors in rows:
         found[key][steps - 1 - place] = errors
     return found
 

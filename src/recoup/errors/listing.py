@@ -265,6 +265,13 @@ def _along_the_keys(tx: Transaction) -> Iterator[None]:
     if tx.info.server_version >= ORDERED_BY_ARRAYS:
         yield
         return
+    with without_sorting(tx):
+        yield
+
+
+@contextlib.contextmanager
+def without_sorting(tx: Transaction) -> Iterator[None]:
+    """Let the server read rows in the order of an index, where it would rather read and sort all of them."""
     tx.execute("set local enable_sort = off")
     yield
     tx.execute("set local enable_sort to default")

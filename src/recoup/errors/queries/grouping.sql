@@ -5,7 +5,8 @@
 
 -- name: newest
 -- The newest open ones, along the primary keys: what is read does not grow with the table. As in list_live, num_nulls
--- keeps the planner from an index of open errors, of which it would sort all.
+-- keeps the planner from an index of open errors; and it is read without sorting, as the planner takes few for open and
+-- would sort all (of a million errors: 341 ms, not 6).
 (select o.error_id, o.error_table, o.outreach_id, o.error_code, o.error_message, o.error_signature, o.severity,
         o.category, o.status, o.parked_at, o.sla_due_at, o.sla_met_at, o.created_at
    from recoup.error o
