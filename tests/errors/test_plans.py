@@ -443,7 +443,7 @@ def test_groups_read_each_error_once(crowded: Transaction) -> None:
 
 def test_the_newest_are_grouped_without_reading_the_others(crowded: Transaction) -> None:
     """What the inbox of the console reads does not grow with the table, and neither do its counts by hour."""
-    newest = 500
+    newest = 20_000
     with carried_out(crowded, kept=False) as plans, acting(crowded, Authority.READER):
         found = grouping.largest(crowded, Filter(), limit=50, newest=newest)
         keys = [one.error_signature for one in found.groups]
